@@ -1,0 +1,129 @@
+"""Small calls: what one operator costs, beside NumPy and, where it is installed, PyTorch.
+
+``python benchmarks/calls.py [--json FILE] [--only TEXT]``. One thread; plain CPU tensors through the public API.
+"""
+
+import argparse
+
+import numpy as np
+
+import fastops as fo
+from measure import save, table
+
+try:
+    import torch
+    torch.set_num_threads(1)
+except ImportError:
+    torch = None
+
+
+def rows():
+    """The table: each row's calls, and how many times faster than each peer fastops is to be."""
+    def case(call, numpy_target, torch_target, ours, numpys, torchs=None):
+        row = {"call": call, "fastops": ours, "target": {}}
+        if numpys is not None:
+            row["numpy"] = numpys
+            row["target"]["numpy"] = numpy_target
+        if torch is not None and torchs is not None:
+            row["torch"] = torchs
+            row["target"]["torch"] = torch_target
+        return row
+
+    def arrays(*shapes, dtype="float64"):
+        rng = np.random.default_rng(0)
+        values = [rng.uniform(1, 2, shape).astype(dtype) for shape in shapes]
+        return ([fo.asarray(v.copy()) for v in values], values,
+                [torch.asarray(v.copy()) for v in values] if torch else [None] * len(values))
+
+    (a, b), (na, nb), (ta, tb) = arrays(1, 1)
+    yield case("a + b, 1 element", 3.5, 10, lambda: a + b, lambda: na + nb, lambda: ta + tb)
+    (a, b), (na, nb), (ta, tb) = arrays(16, 16)
+    yield case("a + b, 16 elements", 3.5, 10, lambda: a + b, lambda: na + nb, lambda: ta + tb)
+    yield case("a + 2.0", 4, 10, lambda: a + 2.0, lambda: na + 2.0, lambda: ta + 2.0)
+    yield case("a * 2", None, None, lambda: a * 2, lambda: na * 2, lambda: ta * 2)
+    (m, v), (nm, nv), (tm, tv) = arrays((4, 4), (4,))
+    yield case("a (4,4) + b (4,)", 2.5, 8, lambda: m + v, lambda: nm + nv, lambda: tm + tv)
+    yield case("fo.sin(a)", 3, 8, lambda: fo.sin(a), lambda: np.sin(na), lambda: torch.sin(ta))
+    yield case("fo.exp(a)", None, None, lambda: fo.exp(a), lambda: np.exp(na), lambda: torch.exp(ta))
+    yield case("-a", None, None, lambda: -a, lambda: -na, lambda: -ta)
+    yield case("a < b", 3, 8, lambda: a < b, lambda: na < nb, lambda: ta < tb)
+    mask, nmask = a < b, na < nb
+    tmask = ta < tb if torch else None
+    yield case("where(m, a, b)", 3, 8, lambda: fo.where(mask, a, b), lambda: np.where(nmask, na, nb),
+               lambda: torch.where(tmask, ta, tb))
+    yield case("fo.sum(a)", 10, 8, lambda: fo.sum(a), lambda: np.sum(na), lambda: torch.sum(ta))
+    yield case("a.sum(axis=0), (4,4)", 6, 8, lambda: m.sum(axis=0), lambda: nm.sum(axis=0), lambda: tm.sum(dim=0))
+    yield case("a.max()", None, None, lambda: a.max(), lambda: na.max(), lambda: ta.max())
+    yield case("a.mean()", None, None, lambda: a.mean(), lambda: na.mean(), lambda: ta.mean())
+    yield case("a.argmax()", None, None, lambda: a.argmax(), lambda: na.argmax(), lambda: ta.argmax())
+    (x, y), (nx, ny), (tx, ty) = arrays((4, 4), (4, 4))
+    yield case("a @ b, 4x4", 4, 6, lambda: x @ y, lambda: nx @ ny, lambda: tx @ ty)
+    yield case("a[2:5]", 1.3, 6, lambda: a[2:5], lambda: na[2:5], lambda: ta[2:5])
+    yield case("a[1]", None, None, lambda: x[1], lambda: nx[1], lambda: tx[1])
+    yield case("a[1, 2]", None, None, lambda: x[1, 2], lambda: nx[1, 2], lambda: tx[1, 2])
+    yield case("a.reshape(4, 4)", 2, 6, lambda: a.reshape(4, 4), lambda: na.reshape(4, 4), lambda: ta.reshape(4, 4))
+    yield case("fo.reshape(a, (4, 4))", 2, 6, lambda: fo.reshape(a, (4, 4)), lambda: np.reshape(na, (4, 4)),
+               lambda: torch.reshape(ta, (4, 4)))
+    yield case("a.T", 1.2, 6, lambda: x.T, lambda: nx.T, lambda: tx.T)
+    yield case("empty(16)", 1.5, 6, lambda: fo.empty(16), lambda: np.empty(16), lambda: torch.empty(16))
+    yield case("zeros((4, 4))", None, None, lambda: fo.zeros((4, 4)), lambda: np.zeros((4, 4)),
+               lambda: torch.zeros((4, 4)))
+    yield case("concat([a, b])", None, None, lambda: fo.concat([a, b]), lambda: np.concatenate([na, nb]),
+               lambda: torch.cat([ta, tb]))
+    (p, q), (np_, nq), (tp, tq) = arrays(16, 16)
+
+    def in_place():
+        nonlocal p
+        p += q
+
+    def numpy_in_place():
+        nonlocal np_
+        np_ += nq
+
+    def torch_in_place():
+        nonlocal tp
+        tp += tq
+    yield case("a += b", 2.5, 6, in_place, numpy_in_place, torch_in_place)
+
+    def store():
+        p[3] = 1.5
+
+    def numpy_store():
+        np_[3] = 1.5
+
+    def torch_store():
+        tp[3] = 1.5
+    yield case("a[3] = 1.5", None, None, store, numpy_store, torch_store)
+    ours, theirs = python_kernel_operators()
+    yield case("operator with a Python kernel", None, 8, lambda: ours(a), None, theirs and (lambda: theirs(ta)))
+
+
+def python_kernel_operators():
+    """The same operator, a Python kernel that returns its argument's copy, through either registration API."""
+    library = fo.library.Library("benchmark_calls", "DEF")
+    library.define("same(Tensor x) -> Tensor")
+    library.impl("same", lambda x: x, "CPU")
+    python_kernel_operators.keep = [library]
+    theirs = None
+    if torch is not None:
+        other = torch.library.Library("benchmark_calls", "DEF")
+        other.define("same(Tensor x) -> Tensor")
+        other.impl("same", lambda x: x, "CPU")
+        python_kernel_operators.keep.append(other)
+        theirs = torch.ops.benchmark_calls.same.default
+    return fo.ops.benchmark_calls.same.default, theirs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--only", default="", help="only the rows whose name holds this text")
+    options = parser.parse_args()
+    chosen = [row for row in rows() if options.only in row["call"]]
+    results = table(chosen, ("numpy", "torch") if torch else ("numpy",))
+    if options.json:
+        save(options.json, "small calls", results)
+
+
+if __name__ == "__main__":
+    main()

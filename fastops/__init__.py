@@ -1,0 +1,29 @@
+"""fastops: NumPy-like arrays whose every operation goes through a table of kernels that anyone can fill.
+
+>>> import fastops as fo
+>>> a = fo.asarray([1.0, 2.0, 3.0])
+>>> a + fo.sin(a) ** 2
+tensor([1.70807342, 2.82682181, 3.01991486])
+"""
+
+from fastops import dispatch, printing
+from fastops._dispatch import DispatchKey, DispatchKeySet, OpOverload, Tensor, device
+from fastops.constants import e, inf, nan, newaxis, pi
+from fastops.dtypes import (bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8,
+                            uint16, uint32, uint64)
+from fastops.ops.create import (arange, array, asarray, empty, empty_like, eye, full, full_like, linspace, ones,
+                                ones_like, tril, triu, zeros, zeros_like)
+from fastops.ops.elementwise import (
+    abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
+    atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or,
+    bitwise_right_shift, bitwise_xor, cbrt, ceil, clip, conj, conjugate, copysign, cos, cosh, deg2rad, degrees, divide,
+    divmod, equal, exp, exp2, expm1, fabs, float_power, floor, floor_divide, fmax, fmin, fmod, frexp, gcd, greater,
+    greater_equal, heaviside, hypot, invert, isfinite, isinf, isnan, lcm, ldexp, left_shift, less, less_equal, log,
+    log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor, maximum, minimum,
+    mod, modf, multiply, negative, nextafter, not_equal, positive, pow, power, rad2deg, radians, reciprocal, remainder,
+    right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc, where)
+from fastops import library
+from fastops.packets import OpOverloadPacket, ops
+from fastops.explain import explain
+
+__version__ = "0.1.0"

@@ -1,0 +1,29 @@
+"""Exceptions that are of Python's kind and of the kind that ported programs catch, RuntimeError, at once."""
+
+
+class ArgumentError(TypeError, RuntimeError):
+    """An argument does not fit the operator's schema."""
+
+
+class SchemaError(ValueError, RuntimeError):
+    """A schema, an annotation or the name of a dispatch key cannot be read."""
+
+
+class RegistrationError(ValueError, RuntimeError):
+    """A definition or a kernel cannot be registered as asked."""
+
+
+class KernelError(TypeError, RuntimeError):
+    """A kernel returned something else than its schema declares."""
+
+
+class DispatchError(NotImplementedError):
+    """An operator has no kernel for the keys of a call."""
+
+
+class DestroyedError(AssertionError, RuntimeError):
+    """A library is used after it was destroyed, or without what it needs."""
+
+
+class DestroyedOperatorError(RuntimeError):
+    """An operator is called after the library that defined it is gone."""

@@ -1,0 +1,1 @@
+"""The declarations of the built-in operators, a family a file."""

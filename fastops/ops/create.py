@@ -1,0 +1,365 @@
+"""Making tensors: from values, from nothing, from numbers in a row."""
+
+import math
+import operator
+
+import numpy as np
+
+from fastops import _dispatch as machine
+from fastops import samples
+from fastops._create import Fill, FillLike
+from fastops._dispatch import DispatchKey, Tensor
+from fastops._loops import as_ndarray, share_ndarray
+from fastops.declare import declare
+
+SHAPE_NOTES = """
+Parameters
+----------
+shape : int or sequence of ints
+{value}dtype : dtype, optional
+    {dtype}.
+device : device or str, optional
+    Where the memory is; the CPU if not given.
+
+Returns
+-------
+Tensor
+    Of the given shape, in row-major order.
+
+Raises
+------
+TypeError
+    If a size is not a whole number or the dtype is unknown.
+ValueError
+    If a size is negative, the array would be too large to address, or there is no such device.
+
+Notes
+-----
+NumPy: ``numpy.{name}``.
+"""
+
+LIKE_NOTES = """
+Parameters
+----------
+x : array_like
+{value}dtype : dtype, optional
+    x's if not given.
+device : device or str, optional
+    x's if not given.
+
+Returns
+-------
+Tensor
+    Of x's shape and memory order.
+
+Notes
+-----
+NumPy: ``numpy.{name}``.
+"""
+
+VALUE_NOTE = "fill_value : scalar or 0-dimensional array\n    What every element becomes.\n"
+
+
+def _shape_samples(*values):
+    def generate(rng):
+        for shape in ((), 3, (2, 3), (0, 4), [2, 1, 2]):
+            yield samples.Sample(shape, *values)
+        for dtype in samples.ALL:
+            yield samples.Sample((2, 2), *values, dtype=dtype)
+    return generate
+
+
+def _like_samples(*values):
+    def generate(rng):
+        for dtype in samples.ALL:
+            for array in samples.layouts(rng, dtype):
+                yield samples.Sample(array, *values)
+            yield samples.Sample(samples.array(rng, (2, 3), dtype), *values, dtype="f4")
+    return generate
+
+
+def _filled(name, summary, value, example):
+    kernel = Fill(value)
+    return declare(
+        f"{name}(int[] shape, ScalarType? dtype=None, *, Device? device=None) -> Tensor", summary, family="creation",
+        notes=SHAPE_NOTES.format(name=name, value="", dtype="float64 if not given"), example=example,
+        kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: kernel, DispatchKey.Meta: kernel},
+        samples=_shape_samples(), reference=getattr(np, name))
+
+
+def _filled_like(name, summary, value, example):
+    kernel = FillLike(value)
+    return declare(
+        f"{name}(Array x, /, ScalarType? dtype=None, *, Device? device=None) -> Tensor", summary, family="creation",
+        notes=LIKE_NOTES.format(name=name, value=""), example=example,
+        kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, samples=_like_samples(),
+        reference=getattr(np, name))
+
+
+empty = _filled("empty", "A new tensor whose elements are whatever the memory holds.", None, """
+>>> fo.empty((2, 3)).shape
+(2, 3)""")
+zeros = _filled("zeros", "A new tensor of zeros.", 0, """
+>>> fo.zeros(3)
+tensor([0., 0., 0.])""")
+ones = _filled("ones", "A new tensor of ones.", 1, """
+>>> fo.ones(3, dtype="int64")
+tensor([1, 1, 1])""")
+empty_like = _filled_like("empty_like", "A new tensor like x whose elements are whatever the memory holds.", None, """
+>>> fo.empty_like(fo.ones((2, 3))).shape
+(2, 3)""")
+zeros_like = _filled_like("zeros_like", "A new tensor of zeros like x.", 0, """
+>>> fo.zeros_like(fo.asarray([1, 2]))
+tensor([0, 0])""")
+ones_like = _filled_like("ones_like", "A new tensor of ones like x.", 1, """
+>>> fo.ones_like(fo.asarray([5.0, 6.0]))
+tensor([1., 1.])""")
+
+_full = Fill(value_position=1)
+full = declare(
+    "full(int[] shape, Scalar fill_value, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+    "A new tensor whose elements all are fill_value.", family="creation",
+    notes=SHAPE_NOTES.format(name="full", value=VALUE_NOTE, dtype="The fill value's if not given"),
+    kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: _full, DispatchKey.Meta: _full},
+    samples=_shape_samples(2), reference=np.full, example="""
+>>> fo.full(2, 7)
+tensor([7, 7])""")
+
+_full_like = FillLike(value_position=1)
+full_like = declare(
+    "full_like(Array x, /, Scalar fill_value, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+    "A new tensor like x whose elements all are fill_value.", family="creation",
+    notes=LIKE_NOTES.format(name="full_like", value=VALUE_NOTE),
+    kernels={DispatchKey.CPU: _full_like, DispatchKey.Meta: _full_like}, samples=_like_samples(1),
+    reference=np.full_like, example="""
+>>> fo.full_like(fo.asarray([1.0, 2.0]), 7)
+tensor([7., 7.])""")
+
+
+def _through_numpy(schema, summary, function, shape, **more):
+    """A creation function of NumPy's, run as it is; *shape* tells (shape, dtype) without making the values."""
+    def on_cpu(*args, device=None, **kwargs):
+        return share_ndarray(np.asarray(function(*args, **kwargs)))
+
+    def on_meta(*args, device=None, **kwargs):
+        sizes, dtype = shape(*args, **kwargs)
+        return empty(sizes, dtype=dtype, device="meta")
+
+    return declare(schema, summary, family="creation", reference=function,
+                   kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: on_cpu,
+                            DispatchKey.Meta: on_meta}, **more)
+
+
+def _arange_shape(start, stop=None, step=1, *, dtype=None):
+    if stop is None:
+        start, stop = 0, start
+    length = max(0, math.ceil((stop - start) / step)) if step else np.arange(start, stop, step).size
+    return (length,), dtype or np.result_type(np.arange(0).dtype, start, stop, step)
+
+
+def _arange_samples(rng):
+    for args in ((5,), (2, 7), (2, 9, 3), (5, 0, -2), (0, 1, 0.25), (3, 3), (1.0, 2.5)):
+        yield samples.Sample(*args)
+        yield samples.Sample(*args, dtype="f4")
+
+
+arange = _through_numpy(
+    "arange(Scalar start, Scalar? stop=None, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    "Numbers from start up to, not including, stop in steps; arange(stop) starts at 0.", np.arange, _arange_shape,
+    notes="""
+Returns
+-------
+Tensor
+    One-dimensional, with ceil((stop - start) / step) elements; int64 if all arguments are whole numbers.
+
+Raises
+------
+ZeroDivisionError
+    If step is 0.
+
+Notes
+-----
+NumPy: ``numpy.arange``.""", samples=_arange_samples, example="""
+>>> fo.arange(2, 8, 2)
+tensor([2, 4, 6])""")
+
+
+def _linspace_shape(start, stop, num=50, *, dtype=None, endpoint=True):
+    return (operator.index(num),), dtype or np.result_type(np.float64, start, stop)
+
+
+linspace = _through_numpy(
+    "linspace(Scalar start, Scalar stop, int num=50, *, ScalarType? dtype=None, Device? device=None, "
+    "bool endpoint=True) -> Tensor",
+    "num evenly spaced numbers from start to stop, which is left out if endpoint is False.", np.linspace,
+    _linspace_shape, notes="""
+Returns
+-------
+Tensor
+    One-dimensional; float64, or complex128 if start or stop is complex.
+
+Raises
+------
+ValueError
+    If num is negative.
+
+Notes
+-----
+NumPy: ``numpy.linspace``.""",
+    samples=lambda rng: (samples.Sample(*args, **kwargs) for args in ((0, 1, 5), (2, -2, 4), (0.0, 1.0, 1), (0, 1, 0),
+                         (1j, 2, 3)) for kwargs in ({}, {"endpoint": False})), example="""
+>>> fo.linspace(0, 1, 5)
+tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""")
+
+
+def _eye_shape(n_rows, n_cols=None, *, k=0, dtype=None):
+    return (n_rows, n_rows if n_cols is None else n_cols), dtype or np.float64
+
+
+def _eye(n_rows, n_cols=None, *, k=0, dtype=None):
+    return np.eye(n_rows, n_cols, k, dtype or np.float64)
+
+
+eye = _through_numpy(
+    "eye(int n_rows, int? n_cols=None, *, int k=0, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    "A matrix with ones on the k-th diagonal and zeros elsewhere.", _eye, _eye_shape, notes="""
+Returns
+-------
+Tensor
+    n_rows by n_cols, square if n_cols is not given; float64 if no dtype is given.
+
+Notes
+-----
+NumPy: ``numpy.eye``.""",
+    samples=lambda rng: (samples.Sample(3), samples.Sample(2, 4, k=1), samples.Sample(3, k=-1, dtype="i4"),
+                         samples.Sample(0)), example="""
+>>> fo.eye(2)
+tensor([[1., 0.],
+        [0., 1.]])""")
+
+
+def _triangle(name, summary, reference, example):
+    def on_cpu(x, k=0):
+        return share_ndarray(reference(as_ndarray(x), k))
+
+    def on_meta(x, k=0):
+        if x.ndim < 2:
+            raise ValueError(f"{name}: x has {x.ndim} dimensions; at least 2 are needed")
+        return empty(x.shape, dtype=x.dtype, device="meta")
+
+    return declare(
+        f"{name}(Array x, /, int k=0) -> Tensor", summary, family="creation", notes=f"""
+Parameters
+----------
+x : array_like
+    At least two-dimensional; the last two axes are matrices.
+k : int
+    The diagonal up to which values are kept; above the main one if positive.
+
+Notes
+-----
+NumPy: ``numpy.{name}``.""", kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, reference=reference,
+        samples=lambda rng: (samples.Sample(samples.array(rng, shape, dtype), *k) for dtype in samples.ALL
+                             for shape in ((3, 3), (2, 3, 4)) for k in ((), (1,), (-1,))), example=example)
+
+
+tril = _triangle("tril", "x with zeros above the k-th diagonal.", np.tril, """
+>>> fo.tril(fo.ones((2, 2)))
+tensor([[1., 0.],
+        [1., 1.]])""")
+triu = _triangle("triu", "x with zeros below the k-th diagonal.", np.triu, """
+>>> fo.triu(fo.ones((2, 2)))
+tensor([[1., 1.],
+        [0., 1.]])""")
+
+
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
+    """A tensor of *obj*: the thing itself or its memory where that is possible, else a copy.
+
+    Parameters
+    ----------
+    obj : Tensor, NumPy array, scalar, or nested sequence of these
+        Python numbers become int64, float64, complex128 or bool.
+    dtype : dtype, optional
+        obj's own if not given.
+    device : device or str, optional
+        obj's own if not given.
+    copy : bool, optional
+        True always copies, False raises ValueError where a copy is needed.
+
+    Raises
+    ------
+    TypeError
+        If obj is nothing that arrays are made of.
+    ValueError
+        If a nested sequence is ragged, or copy is False and a copy is needed.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.asarray([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    if type(obj) is Tensor or isinstance(obj, Tensor):
+        tensor, owned = obj, False
+    elif isinstance(obj, np.ndarray):
+        tensor = share_ndarray(obj)
+        owned = tensor.data_ptr() != obj.ctypes.data
+    else:
+        owned = not hasattr(obj, "__array_interface__") and not hasattr(obj, "__array__") and not is_buffer(obj)
+        if owned and copy is False:
+            raise ValueError(f"asarray: {type(obj).__name__} cannot become an array without a copy")
+        array = np.asarray(obj)
+        if array.dtype == object:
+            raise TypeError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
+        tensor = share_ndarray(array)
+    converted = tensor
+    if dtype is not None and np.dtype(dtype) != tensor.dtype:
+        if owned and isinstance(obj, (int, list, tuple)) and np.dtype(dtype).kind in "iu":
+            converted = share_ndarray(np.asarray(obj, dtype=dtype))     # Python integers out of bounds raise
+        else:
+            converted = share_ndarray(as_ndarray(tensor).astype(dtype))
+    elif copy and not owned:
+        converted = share_ndarray(as_ndarray(tensor).copy())
+    if converted is not tensor and copy is False:
+        raise ValueError(f"asarray: a copy is needed for dtype {np.dtype(dtype)}, and copy=False")
+    if device is not None and machine.device(device) != converted.device:
+        if machine.device(device) == "meta":
+            return empty_like(converted, device=device)
+        raise ValueError(f"asarray: cannot move from device '{converted.device}' to '{machine.device(device)}'")
+    return converted
+
+
+def array(obj, dtype=None, *, copy=True, device=None):
+    """A new tensor of *obj*; ``asarray`` with a copy, as ``numpy.array`` is.
+
+    >>> import fastops as fo
+    >>> fo.array([1, 2], dtype="float32")
+    tensor([1., 2.], dtype=float32)
+    """
+    return asarray(obj, dtype=dtype, device=device, copy=True if copy else None)
+
+
+def is_buffer(obj):
+    """Whether obj exports its memory."""
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def shortened(obj):
+    text = repr(obj)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _is_operand(obj):
+    # What stands beside a tensor in Python's operators: numbers and arrays, not whatever has a length.
+    return isinstance(obj, (int, float, complex, np.ndarray, np.generic, list, tuple)) and \
+        getattr(type(obj), "__array_ufunc__", True) is not None
+
+
+machine.install_hook("array", asarray)
+machine.install_hook("operand", _is_operand)

@@ -1,0 +1,109 @@
+"""What many operators share, said once: each family turns a few words into a declaration."""
+
+from fastops import samples
+from fastops._dispatch import DispatchKey
+from fastops._loops import Elementwise, UfuncLoops
+from fastops.declare import declare
+
+UNARY_NOTES = """
+Parameters
+----------
+x : array_like
+    Any shape.
+out : Tensor, optional
+    Where to write the result; of the result's shape and of a dtype that it casts to.
+
+Returns
+-------
+Tensor
+    x's shape{result}.
+
+Raises
+------
+TypeError
+    If the function is not defined for x's dtype, or the result does not cast to out's dtype.
+ValueError
+    If out has another shape or is read-only.
+
+Notes
+-----
+{source}
+"""
+
+BINARY_NOTES = """
+Parameters
+----------
+x1, x2 : array_like
+    Shapes that broadcast together; Python scalars take the other operand's dtype (NEP 50).
+out : Tensor, optional
+    Where to write the result; of the broadcast shape and of a dtype that the result casts to.
+
+Returns
+-------
+Tensor
+    The broadcast shape{result}.
+
+Raises
+------
+TypeError
+    If the function is not defined for the dtypes, or the result does not cast to out's dtype.
+ValueError
+    If the shapes do not broadcast, or out has another shape or is read-only.
+OverflowError
+    If a Python integer does not fit into the other operand's dtype.
+
+Notes
+-----
+{source}
+"""
+
+
+def elementwise(ufunc, summary, example="", *, name=None, result="", domain=(-4.0, 4.0), dtypes=samples.ALL, **more):
+    """One ufunc, applied to each element; domain and dtypes are those of the samples.
+
+    *result* ends the sentence that says the result's shape: its dtype where it is not plain.
+    """
+    name = name or ufunc.__name__
+    kernel = Elementwise(UfuncLoops(ufunc), compares=more.pop("compares", False))
+    names = ["x"] if ufunc.nin == 1 else [f"x{position + 1}" for position in range(ufunc.nin)]
+    parameters = ", ".join(f"Array {parameter}" for parameter in names)
+    if ufunc.nout == 1:
+        schema = f"{name}({parameters}, /, Tensor(a!)? out=None) -> Tensor"
+    else:
+        schema = f"{name}({parameters}, /, Tensor(a!)[]? out=None) -> ({', '.join(['Tensor'] * ufunc.nout)})"
+    notes = UNARY_NOTES if ufunc.nin == 1 else BINARY_NOTES
+    return declare(schema, summary, example=example, family="elementwise",
+                   notes=notes.format(result=result, source=f"NumPy: ``numpy.{ufunc.__name__}``."),
+                   kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, reference=ufunc,
+                   samples=more.pop("samples", None) or ufunc_samples(ufunc, domain, dtypes), **more)
+
+
+def ufunc_samples(ufunc, domain, dtypes):
+    """Samples over the dtypes for which *ufunc* is defined, in every layout."""
+    def generate(rng):
+        usable = [dtype for dtype in dtypes if is_defined(ufunc, (dtype,) * ufunc.nin)]
+        if ufunc.nin == 1:
+            for dtype in usable:
+                for array in samples.layouts(rng, dtype, *domain):
+                    yield samples.Sample(array)
+        else:
+            for sample in samples.pairs(rng, usable, *domain):
+                if is_defined(ufunc, [getattr(value, "dtype", type(value)) for value in sample.args]):
+                    yield sample
+    return generate
+
+
+def is_defined(ufunc, dtypes):
+    import numpy as np
+    dtypes = tuple(dtype if isinstance(dtype, type) else np.dtype(dtype) for dtype in dtypes)
+    try:
+        ufunc.resolve_dtypes(dtypes + (None,) * ufunc.nout)
+    except TypeError:
+        return False
+    return True
+
+
+def composite(schema, summary, function, **more):
+    """An operator written in other operators: it decomposes, and needs no rule of its own anywhere."""
+    return declare(schema, summary, family="composite",
+                   kernels={DispatchKey.CompositeImplicitAutograd: function}, **more)
