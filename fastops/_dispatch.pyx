@@ -1220,6 +1220,19 @@ cdef int adopt(Tensor target, Tensor source) except -1:
     return 0
 
 
+def with_strides(Tensor tensor not None, strides):
+    """A tensor without data of the same shape and dtype, with *strides* in bytes."""
+    cdef int axis
+    if tensor.backend != META or len(strides) != tensor.rank:
+        raise ValueError("with_strides: a tensor on the meta device and a stride for each axis are wanted")
+    cdef Tensor result = new_view(tensor, tensor.rank)
+    for axis in range(tensor.rank):
+        result.sizes[axis] = tensor.sizes[axis]
+        result.steps[axis] = strides[axis]
+    finish_layout(result)
+    return result
+
+
 # ------------------------------------------------------------------------------------------- kernels
 
 cdef class Kernel:
