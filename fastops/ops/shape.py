@@ -1,0 +1,465 @@
+"""Shapes: views of the same memory with other axes, and arrays put together."""
+
+import numpy as np
+
+from fastops import _dispatch as machine
+from fastops import _views as views
+from fastops import samples
+from fastops._dispatch import DispatchKey
+from fastops._loops import as_ndarray, share_ndarray
+from fastops.declare import declare
+from fastops.ops.families import composite, view
+from fastops.samples import Sample
+
+VIEW_NOTE = "The result is a view: it shares x's memory. NumPy: ``numpy.{name}``."
+
+
+def each(*shapes_and_calls):
+    """Samples: an array of each shape, in row-major order and transposed, with the arguments that follow it."""
+    def generate(rng):
+        for shape, *calls in shapes_and_calls:
+            for args, kwargs in calls:
+                yield Sample(samples.array(rng, shape, "f8"), *args, **kwargs)
+                yield Sample(samples.array(rng, shape[::-1], "i4").T, *args, **kwargs)
+                yield Sample(samples.array(rng, shape, "c16")[..., ::-1] if shape else samples.array(rng, (), "c8"),
+                             *args, **kwargs)
+    return generate
+
+
+def call(*args, **kwargs):
+    return args, kwargs
+
+
+reshape = view(
+    "reshape(Array(a) x, /, int[] shape, *, bool? copy=None) -> Tensor(a)", views.reshape_kernel,
+    "The same elements in row-major order with another shape; one size may be -1, for what is left.", """
+>>> fo.reshape(fo.arange(6), (2, -1))
+tensor([[0, 1, 2],
+        [3, 4, 5]])""", gather="shape", methods=("reshape",), reference=lambda x, shape, copy=None: np.reshape(x, shape),
+    samples=each(((2, 6), call((3, 4)), call((-1,)), call((2, 2, -1)), call(12), call((2, 6), copy=True)),
+                 ((0, 3), call((3, 0)), call((0,))), ((), call((1, 1)), call(())), ((4, 1, 3), call((4, 3)), call((2, 6)))),
+    notes="""A view where the memory allows it, else a copy; copy=True always copies, copy=False never does.
+
+Raises
+------
+ValueError
+    If the number of elements differs, several sizes are -1, or copy is False and a copy is needed.
+
+Notes
+-----
+NumPy: ``numpy.reshape``.""")
+
+ravel = view(
+    "ravel(Array(a) x, /) -> Tensor(a)", views.ravel_kernel, "The elements in row-major order along one axis; a view if it can be.",
+    """
+>>> fo.ravel(fo.asarray([[1, 2], [3, 4]]))
+tensor([1, 2, 3, 4])""", methods=("ravel",), reference=np.ravel, notes="NumPy: ``numpy.ravel``.",
+    samples=each(((2, 3), call()), ((), call()), ((0, 2), call())))
+
+flatten = view(
+    "flatten(Array x, /) -> Tensor", views.flatten_kernel, "A copy of the elements in row-major order along one axis.", """
+>>> fo.flatten(fo.asarray([[1, 2], [3, 4]]))
+tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x: x.flatten(), notes="NumPy: ``numpy.ndarray.flatten``.",
+    samples=each(((2, 3), call()), ((), call())))
+
+permute_dims = view(
+    "permute_dims(Array(a) x, /, int[] axes) -> Tensor(a)", views.permute_kernel, "The axes in the order that axes says.", """
+>>> fo.permute_dims(fo.zeros((2, 3, 4)), (2, 0, 1)).shape
+(4, 2, 3)""", reference=np.transpose, notes=VIEW_NOTE.format(name="permute_dims"),
+    samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))))
+
+transpose = view(
+    "transpose(Array(a) x, /, int[]? axes=None) -> Tensor(a)", views.permute_kernel,
+    "The axes in the order that axes says, reversed if it is not given.", """
+>>> fo.transpose(fo.asarray([[1, 2], [3, 4]]))
+tensor([[1, 3],
+        [2, 4]])""", gather="axes", methods=("transpose",), reference=np.transpose, notes=VIEW_NOTE.format(name="transpose"),
+    samples=each(((2, 3, 4), call(), call((1, 2, 0))), ((5,), call()), ((), call())))
+
+swapaxes = view(
+    "swapaxes(Array(a) x, /, int axis1, int axis2) -> Tensor(a)", views.swapaxes_kernel, "Two axes exchanged.", """
+>>> fo.swapaxes(fo.zeros((2, 3, 4)), 0, -1).shape
+(4, 3, 2)""", methods=("swapaxes",), reference=np.swapaxes, notes=VIEW_NOTE.format(name="swapaxes"),
+    samples=each(((2, 3, 4), call(0, -1), call(1, 1))))
+
+matrix_transpose = view(
+    "matrix_transpose(Array(a) x, /) -> Tensor(a)", views.matrix_transpose_kernel, "The last two axes exchanged.", """
+>>> fo.matrix_transpose(fo.zeros((2, 3, 4))).shape
+(2, 4, 3)""", reference=lambda x: np.swapaxes(x, -1, -2), notes=VIEW_NOTE.format(name="matrix_transpose"),
+    samples=each(((2, 3, 4), call()), ((2, 3), call())))
+
+moveaxis = view(
+    "moveaxis(Array(a) x, int[] source, int[] destination, /) -> Tensor(a)", views.moveaxis_kernel,
+    "Axes moved from source to destination; the others keep their order.", """
+>>> fo.moveaxis(fo.zeros((2, 3, 4)), 0, -1).shape
+(3, 4, 2)""", reference=np.moveaxis, notes=VIEW_NOTE.format(name="moveaxis"),
+    samples=each(((2, 3, 4), call(0, -1), call((0, 1), (2, 0)), call(-1, 1))))
+
+expand_dims = view(
+    "expand_dims(Array(a) x, /, Any axis=0) -> Tensor(a)", views.expand_dims_kernel,
+    "Axes of length 1 added, at the places that they have in the result.", """
+>>> fo.expand_dims(fo.asarray([1, 2]), axis=1)
+tensor([[1],
+        [2]])""", reference=lambda x, axis=0: np.expand_dims(x, axis), notes=VIEW_NOTE.format(name="expand_dims"),
+    samples=each(((2, 3), call(0), call(-1), call(axis=1), call((0, 2)), call((-1, 0))), ((), call(0))))
+
+squeeze = view(
+    "squeeze(Array(a) x, /, int[]? axis=None) -> Tensor(a)", views.squeeze_kernel,
+    "Axes of length 1 removed: those of axis, or all.", """
+>>> fo.squeeze(fo.asarray([[[1], [2]]]), axis=0)
+tensor([[1],
+        [2]])""", methods=("squeeze",), reference=np.squeeze, notes=VIEW_NOTE.format(name="squeeze") + """
+
+Raises
+------
+ValueError
+    If an axis named is not of length 1.""",
+    samples=each(((1, 3, 1), call(), call(0), call((0, 2)), call(axis=-1)), ((), call())))
+
+broadcast_to = view(
+    "broadcast_to(Array(a) x, /, int[] shape) -> Tensor(a)", views.broadcast_to_kernel,
+    "x seen with a larger shape; elements that are seen several times cannot be written.", """
+>>> fo.broadcast_to(fo.asarray([1, 2]), (2, 2))
+tensor([[1, 2],
+        [1, 2]])""", reference=np.broadcast_to, notes=VIEW_NOTE.format(name="broadcast_to"),
+    samples=each(((3, 1), call((3, 4)), call((2, 3, 4)), call((3, 1))), ((), call((2,)), call(())), ((1,), call((0,)))))
+
+flip = view(
+    "flip(Array(a) x, /, int[]? axis=None) -> Tensor(a)", views.flip_kernel,
+    "The elements in reverse order along axes, along all if none is named.", """
+>>> fo.flip(fo.asarray([1, 2, 3]))
+tensor([3, 2, 1])""", reference=np.flip, notes=VIEW_NOTE.format(name="flip"),
+    samples=each(((2, 3), call(), call(0), call((0, 1)), call(axis=-1)), ((), call()), ((0, 2), call())))
+
+diagonal = view(
+    "diagonal(Array(a) x, /, int offset=0, int axis1=0, int axis2=1) -> Tensor(a)", views.diagonal_kernel,
+    "The diagonal of two axes, as the last axis of the result; it cannot be written.", """
+>>> fo.diagonal(fo.asarray([[1, 2], [3, 4]]))
+tensor([1, 4])""", methods=("diagonal",), reference=np.diagonal, notes=VIEW_NOTE.format(name="diagonal"),
+    samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))))
+
+real = view(
+    "real(Array(a) x, /) -> Tensor(a)", views.real_kernel, "The real part; real numbers are their own.", """
+>>> fo.real(fo.asarray([1 + 2j]))
+tensor([1.])""", reference=np.real, notes=VIEW_NOTE.format(name="real"),
+    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
+
+imag = view(
+    "imag(Array(a) x, /) -> Tensor(a)", views.imag_kernel, "The imaginary part; zeros that cannot be written for real numbers.", """
+>>> fo.imag(fo.asarray([1 + 2j]))
+tensor([2.])""", reference=np.imag, notes=VIEW_NOTE.format(name="imag"),
+    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
+
+machine.install_method("T", views.Attribute(transpose))
+machine.install_method("mT", views.Attribute(matrix_transpose))
+machine.install_method("real", views.Attribute(real, assignable=True))
+machine.install_method("imag", views.Attribute(imag, assignable=True))
+
+
+# Copies and casts
+
+copy = declare(
+    "copy(Array x, /) -> Tensor", "A copy of x in x's memory order.", family="primitive", methods=("copy",),
+    kernels={DispatchKey.CPU: views.copy_kernel, DispatchKey.Meta: views.copy_kernel}, reference=lambda x: x.copy("K"),
+    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    notes="NumPy: ``numpy.copy``.", example="""
+>>> x = fo.asarray([1, 2])
+>>> y = fo.copy(x)
+>>> y[0] = 5
+>>> x
+tensor([1, 2])""")
+
+astype = declare(
+    "astype(Array x, ScalarType dtype, /, *, bool copy=True) -> Tensor",
+    "x with another dtype; x itself if copy is False and the dtype is x's.", family="primitive", methods=("astype",),
+    kernels={DispatchKey.CPU: views.astype_kernel, DispatchKey.Meta: views.astype_kernel}, reference=lambda x, d: x.astype(d),
+    samples=lambda rng: (Sample(a, other) for dtype in samples.ALL for other in samples.ALL
+                         for a in samples.layouts(rng, dtype, 0.0, 4.0)),
+    notes="""Conversions are C's: floating-point numbers are cut towards zero, complex numbers lose their imaginary part
+with a ComplexWarning, bool is "not zero".
+
+Raises
+------
+TypeError
+    If the dtype is unknown.
+
+Notes
+-----
+NumPy: ``numpy.ndarray.astype`` with casting="unsafe".""", example="""
+>>> fo.astype(fo.asarray([1.5, -1.5]), "int32")
+tensor([ 1, -1], dtype=int32)""")
+
+
+# Arrays put together
+
+def joining(kernel):
+    """The kernels of an operator over a list of arrays: where none of them is a Tensor, they become some on the CPU."""
+    return {DispatchKey.Undefined: kernel, DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}
+
+
+def joined(rng):
+    for dtypes in (("f8", "f8"), ("i4", "f4"), ("?", "u1", "c8"), ("f2",), ("i2", "u2", "f4")):
+        yield Sample([samples.array(rng, (2, 3), dtype) for dtype in dtypes])
+        yield Sample([samples.array(rng, (3, 2), dtype).T for dtype in dtypes], -1)
+        yield Sample(tuple(samples.array(rng, (0, 3), dtype) for dtype in dtypes), axis=1)
+
+
+def concat_samples(rng):
+    yield from joined(rng)
+    yield Sample([samples.array(rng, (2, 3), "f8"), samples.array(rng, (1, 3), "f8")])
+    yield Sample([samples.array(rng, (2, 3), "f8"), samples.array(rng, (4,), "f8")], axis=None)
+    yield Sample([samples.array(rng, (2,), "f8"), samples.array(rng, (2,), "i4")], dtype="f4")
+
+
+concat = declare(
+    "concat(Array[] arrays, /, int? axis=0, *, ScalarType? dtype=None) -> Tensor",
+    "The arrays one after the other along an axis; flattened first if axis is None.", family="primitive",
+    kernels=joining(views.concat_kernel),
+    reference=lambda arrays, axis=0, dtype=None: np.concatenate(arrays, axis, dtype=dtype), samples=concat_samples,
+    notes="""
+Returns
+-------
+Tensor
+    All sizes but that of axis are those of the arrays; the dtype is their common one, or dtype.
+
+Raises
+------
+ValueError
+    If there is no array, or the shapes do not fit.
+
+Notes
+-----
+NumPy: ``numpy.concatenate``.""", example="""
+>>> fo.concat([fo.asarray([1, 2]), fo.asarray([3.5])])
+tensor([1. , 2. , 3.5])""")
+
+stack = declare(
+    "stack(Array[] arrays, /, int axis=0) -> Tensor", "The arrays, all of one shape, along a new axis.", family="primitive",
+    kernels=joining(views.stack_kernel), reference=np.stack, samples=joined,
+    notes="""
+Raises
+------
+ValueError
+    If there is no array, or the shapes differ.
+
+Notes
+-----
+NumPy: ``numpy.stack``.""", example="""
+>>> fo.stack([fo.asarray([1, 2]), fo.asarray([3, 4])], axis=1)
+tensor([[1, 3],
+        [2, 4]])""")
+
+
+def normalized(axis, rank, name):
+    """An axis counted from the front; AxisError if there is none."""
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank, name)
+    return axis % rank
+
+
+def _unstack(x, /, *, axis=0):
+    axis = normalized(axis, x.ndim, "unstack")
+    rest = (slice(None),) * axis
+    return tuple([x[(*rest, position)] for position in range(x.shape[axis])])
+
+
+unstack = composite(
+    "unstack(Array(a) x, /, *, int axis=0) -> Tensor(a)[]", "The slices of x along an axis, a tuple of views.", _unstack,
+    reference=lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)), notes="Array API: ``unstack``.",
+    samples=each(((2, 3), call(), call(axis=1), call(axis=-1)), ((3, 1, 2), call(axis=2))), example="""
+>>> fo.unstack(fo.asarray([[1, 2], [3, 4]]))
+(tensor([1, 2]), tensor([3, 4]))""")
+
+
+def _broadcast_arrays(arrays):
+    arrays = [machine.as_tensor(array) for array in arrays]
+    shape = np.broadcast_shapes(*[array.shape for array in arrays])
+    return tuple([broadcast_to(array, shape) for array in arrays])
+
+
+broadcast_arrays = composite(
+    "broadcast_arrays(Array[] arrays, /) -> Tensor[]", "The arrays seen with their common shape, a tuple of views.",
+    _broadcast_arrays, gather="arrays", reference=lambda arrays: np.broadcast_arrays(*arrays),
+    samples=lambda rng: (Sample([samples.array(rng, (3, 1), "f8"), samples.array(rng, (4,), "i4")]),
+                         Sample([samples.array(rng, (), "f8"), samples.array(rng, (2,), "i4")])),
+    notes="Called with the arrays one by one, or with a list of them. NumPy: ``numpy.broadcast_arrays``.", example="""
+>>> a, b = fo.broadcast_arrays(fo.asarray([1, 2]), fo.asarray([[3], [4]]))
+>>> a.shape, b.shape
+((2, 2), (2, 2))""")
+
+
+def _fliplr(x, /):
+    if x.ndim < 2:
+        raise ValueError(f"fliplr: at least 2 dimensions are needed, not {x.ndim}")
+    return flip(x, 1)
+
+
+fliplr = composite("fliplr(Array(a) x, /) -> Tensor(a)", "The columns in reverse order.", _fliplr, reference=np.fliplr,
+                   samples=each(((2, 3), call())), notes=VIEW_NOTE.format(name="fliplr"), example="""
+>>> fo.fliplr(fo.asarray([[1, 2]]))
+tensor([[2, 1]])""")
+
+
+def _flipud(x, /):
+    if x.ndim < 1:
+        raise ValueError("flipud: at least 1 dimension is needed, not 0")
+    return flip(x, 0)
+
+
+flipud = composite("flipud(Array(a) x, /) -> Tensor(a)", "The rows in reverse order.", _flipud, reference=np.flipud,
+                   samples=each(((2, 3), call())), notes=VIEW_NOTE.format(name="flipud"), example="""
+>>> fo.flipud(fo.asarray([1, 2]))
+tensor([2, 1])""")
+
+
+def _at_least(rank):
+    def function(x, /):
+        if x.ndim >= rank:
+            return x
+        if rank == 3 and x.ndim == 2:
+            return expand_dims(x, 2)
+        if rank == 3 and x.ndim == 1:
+            return expand_dims(x, (0, 2))
+        return reshape(x, (1,) * (rank - x.ndim) + x.shape)
+    return function
+
+
+atleast_1d = composite("atleast_1d(Array(a) x, /) -> Tensor(a)", "x with at least one axis.", _at_least(1),
+                       reference=np.atleast_1d, samples=each(((), call()), ((2, 3), call())),
+                       notes=VIEW_NOTE.format(name="atleast_1d"), example="""
+>>> fo.atleast_1d(5)
+tensor([5])""")
+atleast_2d = composite("atleast_2d(Array(a) x, /) -> Tensor(a)", "x with at least two axes, new ones in front.", _at_least(2),
+                       reference=np.atleast_2d, samples=each(((), call()), ((3,), call()), ((2, 3), call())),
+                       notes=VIEW_NOTE.format(name="atleast_2d"), example="""
+>>> fo.atleast_2d([1, 2])
+tensor([[1, 2]])""")
+atleast_3d = composite("atleast_3d(Array(a) x, /) -> Tensor(a)", "x with at least three axes, as NumPy adds them.", _at_least(3),
+                       reference=np.atleast_3d, samples=each(((), call()), ((3,), call()), ((2, 3), call())),
+                       notes=VIEW_NOTE.format(name="atleast_3d"), example="""
+>>> fo.atleast_3d([1, 2]).shape
+(1, 2, 1)""")
+
+
+# Elements moved
+
+def _roll(x, shift, axis=None, /):
+    if axis is None:
+        return reshape(_roll(ravel(x), shift, 0), x.shape)
+    result = x
+    for step, one in np.nditer([np.asarray(shift), np.asarray(axis)], ["zerosize_ok"]):
+        one = normalized(int(one), x.ndim, "roll")
+        step = int(step) % max(x.shape[one], 1)
+        if step:
+            before = (slice(None),) * one
+            result = concat([result[(*before, slice(-step, None))], result[(*before, slice(None, -step))]], one)
+    return copy(x) if result is x else result
+
+
+roll = composite(
+    "roll(Array x, /, int[] shift, int[]? axis=None) -> Tensor", "The elements moved along axes, round the end.", _roll,
+    reference=np.roll, notes="NumPy: ``numpy.roll``.",
+    samples=each(((3, 4), call(1), call(-2, 0), call((1, 2), (0, 1)), call(1, axis=-1), call(3, (0, 1)), call((1, 5), 0)),
+                 ((), call(1)), ((0, 2), call(1, 0))), example="""
+>>> fo.roll(fo.asarray([1, 2, 3]), 1)
+tensor([3, 1, 2])""")
+
+
+def _tile(x, repetitions, /):
+    repetitions = tuple(repetitions) if isinstance(repetitions, (tuple, list)) else (repetitions,)
+    rank = max(x.ndim, len(repetitions))
+    sizes = (1,) * (rank - x.ndim) + x.shape
+    repetitions = (1,) * (rank - len(repetitions)) + repetitions
+    if rank > 32:                   # the steps between need two axes for each
+        return share_ndarray(np.tile(as_ndarray(x), repetitions))
+    pairs = [number for pair in zip(repetitions, sizes) for number in pair]
+    lifted = reshape(x, [number for size in sizes for number in (1, size)])
+    return reshape(broadcast_to(lifted, pairs), [times * size for times, size in zip(repetitions, sizes)], copy=True)
+
+
+tile = composite(
+    "tile(Array x, int[] repetitions, /) -> Tensor", "x repeated along each axis, as tiles are laid.", _tile,
+    reference=np.tile, notes="NumPy: ``numpy.tile``.",
+    samples=each(((2, 3), call(2), call((2, 1)), call((2, 1, 3)), call((0,))), ((), call((2, 2)))), example="""
+>>> fo.tile(fo.asarray([1, 2]), 2)
+tensor([1, 2, 1, 2])""")
+
+
+def _repeat(x, repeats, /, axis=None):
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalized(axis, x.ndim, "repeat")
+    length = x.shape[axis]
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise ValueError(f"repeat: the number of repetitions is {repeats}; it cannot be negative")
+        before, after = x.shape[:axis + 1], x.shape[axis + 1:]
+        seen = broadcast_to(expand_dims(x, axis + 1), (*before, repeats, *after))
+        return reshape(seen, (*before[:-1], length * repeats, *after), copy=True)
+    if getattr(repeats, "device", "cpu") == "meta":
+        raise NotImplementedError("repeat: the length of the result depends on the values of repeats, which are not there "
+                                  "on device 'meta'")
+    return take(x, np.repeat(np.arange(length), np.asarray(repeats)), axis)
+
+
+repeat = composite(
+    "repeat(Array x, Any repeats, /, int? axis=None) -> Tensor",
+    "Each element repeated, along an axis or of the flattened array.", _repeat, methods=("repeat",), reference=np.repeat,
+    notes="NumPy: ``numpy.repeat``.",
+    samples=each(((2, 3), call(2), call(2, axis=1), call([1, 2], axis=0), call(0)), ((), call(3))), example="""
+>>> fo.repeat(fo.asarray([1, 2]), 2)
+tensor([1, 1, 2, 2])""")
+
+
+def _take(x, indices, /, axis=None):
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = normalized(axis, x.ndim, "take")
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"take: indices are whole numbers, not {indices.dtype}")
+    return x[(*(slice(None),) * axis, indices)]
+
+
+take = composite(
+    "take(Array x, Array indices, /, int? axis=None) -> Tensor",
+    "The elements at indices along an axis, or of the flattened array.", _take, methods=("take",), reference=np.take,
+    notes="""
+Raises
+------
+IndexError
+    If an index is out of bounds.
+TypeError
+    If the indices are not whole numbers.
+
+Notes
+-----
+NumPy: ``numpy.take``.""",
+    samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), index, **kwargs) for dtype in ("f8", "i4", "?")
+                         for index in (np.array([0, 2]), np.array([[1, -1]]), np.array(1))
+                         for kwargs in ({}, {"axis": 0}, {"axis": -1})), example="""
+>>> fo.take(fo.asarray([5, 6, 7]), fo.asarray([2, 0]))
+tensor([7, 5])""")
+
+
+def _take_along_axis(x, indices, /, axis=-1):
+    if x.ndim != indices.ndim:
+        raise ValueError(f"take_along_axis: x has {x.ndim} dimensions, indices {indices.ndim}")
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"take_along_axis: indices are whole numbers, not {indices.dtype}")
+    axis = normalized(axis, x.ndim, "take_along_axis")
+    rows = [np.arange(size).reshape(size, *[1] * (x.ndim - 1 - place)) for place, size in enumerate(x.shape)]
+    rows[axis] = indices
+    return x[tuple(rows)]
+
+
+take_along_axis = composite(
+    "take_along_axis(Array x, Array indices, /, int axis=-1) -> Tensor",
+    "For each row along an axis the elements at that row's indices.", _take_along_axis, reference=np.take_along_axis,
+    notes="NumPy: ``numpy.take_along_axis``.",
+    samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8"), rng.integers(0, 3, shape), axis)
+                         for shape, axis in (((3, 2), 1), ((2, 4), 0), ((3, 1), -1), ((1, 2), 1))), example="""
+>>> fo.take_along_axis(fo.asarray([[5, 6]]), fo.asarray([[1, 0, 1]]), axis=1)
+tensor([[6, 5, 6]])""")
+
+concatenate = concat
+
