@@ -22,6 +22,11 @@ from fastops.ops.elementwise import (
     log1p, log2, log10, logaddexp, logaddexp2, logical_and, logical_not, logical_or, logical_xor, maximum, minimum,
     mod, modf, multiply, negative, nextafter, not_equal, positive, pow, power, rad2deg, radians, reciprocal, remainder,
     right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc, where)
+from fastops.ops.shape import (astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, concat, concatenate,
+                               copy, diagonal, expand_dims, flatten, flip, fliplr, flipud, imag, matrix_transpose, moveaxis,
+                               permute_dims, ravel, real, repeat, reshape, roll, squeeze, stack, swapaxes, take,
+                               take_along_axis, tile, transpose, unstack)
+from fastops.ops.index import getitem, item, setitem
 from fastops import library
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain

@@ -2,12 +2,11 @@
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from fastops._dispatch cimport (BACKEND_BITS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, element_type,
-                                is_tensor, new_strided, new_tensor, parse_device)
-from fastops._loops cimport (BOOL_CODE, DIMENSIONS, LONG_WORK, WEAK_COMPLEX, WEAK_FLOAT, WEAK_INTEGER, copy_into,
-                             parse_shape, promote, scalar_code, store_scalar)
+from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor,
+                                new_strided, new_tensor, parse_device)
+from fastops._loops cimport BOOL_CODE, DIMENSIONS, copy_into, parse_shape, promote, scalar_code, store_value
 
 import numpy as np
 
@@ -28,14 +27,7 @@ cdef int fill(Operator op, Tensor tensor, PyObject *value) except -1:
     if scalar_code(value) < 0:
         copy_into(tensor, value_tensor(op, value))
         return 0
-    memset(element, 0, sizeof(element))
-    if scalar_code(value) == WEAK_COMPLEX and tensor.element.kind != c"c":
-        raise TypeError(f"{op}: a complex fill value does not fit into {tensor.dtype}")
-    if scalar_code(value) == WEAK_FLOAT and tensor.element.kind in (c"i", c"u"):
-        converted = int(<object>value)
-        store_scalar(op, <PyObject *>converted, tensor.element, element)
-    else:
-        store_scalar(op, value, tensor.element, element)
+    store_value(op, value, tensor.element, element)
     memcpy(data, element, itemsize)
     done = itemsize                 # doubling copies: every byte value at memcpy's speed
     while done < nbytes:
@@ -120,7 +112,18 @@ cdef object run_fill_like(Kernel base, Operator op, PyObject **arguments, uint64
         element = element_of(<object>dtype)
     if device != NULL and device != <PyObject *>None:
         parse_device(<object>device, &backend, &index)
-    result = new_strided(like.rank, like.sizes, NULL if like.is_contiguous() else like.steps, element, backend, index)
+    result = new_strided(like.rank, like.sizes, NULL if like.flags & CONTIGUOUS else like.steps, element, backend, index)
     if value != <PyObject *>None:
         fill(op, result, value)
     return result
+
+
+def empty_meta(shape, dtype):
+    """A tensor without data, of *shape* (a sequence of ints) and *dtype*, for shape rules."""
+    cdef Py_ssize_t sizes[DIMENSIONS]
+    cdef int axis, rank = len(shape)
+    if rank > DIMENSIONS:
+        raise ValueError(f"an array has at most {DIMENSIONS} dimensions, not {rank}")
+    for axis in range(rank):
+        sizes[axis] = shape[axis]
+    return new_tensor(rank, sizes, element_of(dtype), META, 0)

@@ -817,6 +817,11 @@ def install_hook(str name, function):
         array_hook = function
 
 
+def as_tensor(value):
+    """*value* as a tensor, through the "array" hook."""
+    return array_hook(value)
+
+
 def install_method(str name, value):
     """Put *value* into Tensor's type dictionary: operators are methods as they are, properties too."""
     PyDict_SetItem((<TypeStruct *>tensor_type).tp_dict, name, value)

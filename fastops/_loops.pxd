@@ -69,6 +69,8 @@ cdef int require_no_self_overlap(Tensor tensor, Operator op) except -1
 cdef int require_castable(ElementType *source, ElementType *target, Operator op) except -1
 cdef Tensor output_argument(Operator op, PyObject *value)
 
+cdef int store_value(Operator op, PyObject *value, ElementType *element, char *place) except -1
+cdef object load_scalar(Tensor tensor)
 cdef int parse_shape(Operator op, PyObject *value, int *rank, Py_ssize_t *sizes) except -1
 
 cdef int floating_point_begin() noexcept nogil

@@ -261,6 +261,30 @@ cdef int store_scalar(Operator op, PyObject *value, ElementType *element, char *
     return 0
 
 
+cdef int store_value(Operator op, PyObject *value, ElementType *element, char *place) except -1:
+    # As an assignment does: a floating-point number is cut to a whole one.
+    cdef int code = scalar_code(value)
+    if element.kind == c"i" or element.kind == c"u":
+        if code == WEAK_FLOAT:
+            whole = int(<object>value)
+            return store_scalar(op, <PyObject *>whole, element, place)
+    if code == WEAK_COMPLEX and element.kind != c"c" and element.kind != c"b":
+        raise TypeError(f"{op}: the complex number {<object>value} does not fit into {<object>element.dtype}")
+    return store_scalar(op, value, element, place)
+
+
+cdef object load_scalar(Tensor tensor):
+    # The one element as a Python number.
+    cdef char *place = tensor.data
+    if tensor.element.kind == c"f" and tensor.element.itemsize == 8:
+        return (<double *>place)[0]
+    if tensor.element.kind == c"i" and tensor.element.itemsize == 8:
+        return (<int64_t *>place)[0]
+    if tensor.element.kind == c"b":
+        return place[0] != 0
+    return to_ndarray(tensor).item()
+
+
 cdef bint fits(long long value, ElementType *element) noexcept nogil:
     if element.kind == c"i":
         if element.itemsize == 8:

@@ -7,7 +7,7 @@ import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import samples
-from fastops._create import Fill, FillLike
+from fastops._create import Fill, FillLike, empty_meta
 from fastops._dispatch import DispatchKey, Tensor
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
@@ -143,7 +143,7 @@ def _through_numpy(schema, summary, function, shape, **more):
 
     def on_meta(*args, device=None, **kwargs):
         sizes, dtype = shape(*args, **kwargs)
-        return empty(sizes, dtype=dtype, device="meta")
+        return empty_meta(sizes, dtype)
 
     return declare(schema, summary, family="creation", reference=function,
                    kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: on_cpu,
@@ -245,7 +245,7 @@ def _triangle(name, summary, reference, example):
     def on_meta(x, k=0):
         if x.ndim < 2:
             raise ValueError(f"{name}: x has {x.ndim} dimensions; at least 2 are needed")
-        return empty(x.shape, dtype=x.dtype, device="meta")
+        return empty_meta(x.shape, x.dtype)
 
     return declare(
         f"{name}(Array x, /, int k=0) -> Tensor", summary, family="creation", notes=f"""

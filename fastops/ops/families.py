@@ -1,8 +1,11 @@
 """What many operators share, said once: each family turns a few words into a declaration."""
 
+import numpy as np
+
 from fastops import samples
+from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey
-from fastops._loops import Elementwise, UfuncLoops
+from fastops._loops import Elementwise, UfuncLoops, as_ndarray, share_ndarray
 from fastops.declare import declare
 
 UNARY_NOTES = """
@@ -94,7 +97,6 @@ def ufunc_samples(ufunc, domain, dtypes):
 
 
 def is_defined(ufunc, dtypes):
-    import numpy as np
     dtypes = tuple(dtype if isinstance(dtype, type) else np.dtype(dtype) for dtype in dtypes)
     try:
         ufunc.resolve_dtypes(dtypes + (None,) * ufunc.nout)
@@ -107,3 +109,34 @@ def composite(schema, summary, function, **more):
     """An operator written in other operators: it decomposes, and needs no rule of its own anywhere."""
     return declare(schema, summary, family="composite",
                    kernels={DispatchKey.CompositeImplicitAutograd: function}, **more)
+
+
+def view(schema, kernel, summary, example, **more):
+    """A new shape over the same memory: one kernel for every backend."""
+    return declare(schema, summary, example=example, family="view",
+                   kernels={DispatchKey.CompositeExplicitAutograd: kernel}, **more)
+
+
+def through_numpy(schema, summary, function, shape, **more):
+    """A function of NumPy's, run on zero-copy arrays; *shape* gives each result's (shape, dtype) without data.
+
+    Both take what the operator takes, tensors being NumPy arrays for *function* and tensors for *shape*.
+    """
+    def arrays(value):
+        if hasattr(value, "keyset"):
+            return as_ndarray(value)
+        return type(value)([arrays(item) for item in value]) if isinstance(value, (list, tuple)) else value
+
+    def tensors(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)([tensors(item) for item in value])
+        return share_ndarray(np.asarray(value))
+
+    def on_cpu(*args, **kwargs):
+        return tensors(function(*arrays(args), **{name: arrays(value) for name, value in kwargs.items()}))
+
+    def on_meta(*args, **kwargs):
+        sizes, dtype = shape(*args, **kwargs)
+        return empty_meta(sizes, dtype)
+
+    return declare(schema, summary, kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, **more)
