@@ -31,4 +31,4 @@ from fastops import library
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 
-__version__ = "0.1.0"
+from fastops.version import __version__
