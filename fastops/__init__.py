@@ -27,8 +27,10 @@ from fastops.ops.shape import (astype, atleast_1d, atleast_2d, atleast_3d, broad
                                permute_dims, ravel, real, repeat, reshape, roll, squeeze, stack, swapaxes, take,
                                take_along_axis, tile, transpose, unstack)
 from fastops.ops.index import getitem, item, setitem
+from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
+                                cumulative_sum, logsumexp, max, mean, min, prod, std, sum, var)
+from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensordot, vecdot, vecmat
 from fastops import library
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
-
 from fastops.version import __version__

@@ -1653,6 +1653,10 @@ cdef class Operator:
         return [(DispatchKey(key), None if self.folded[key] is fallthrough_ else self.folded[key])
                 for key in reversed(range(KEY_COUNT))]
 
+    def __get__(self, instance, owner):
+        # For introspection; the slot itself is operator_get.
+        return self if instance is None else PyMethod_New(<PyObject *>self, <PyObject *>instance)
+
     def __copy__(self):
         return self
 
