@@ -39,6 +39,7 @@ cdef enum Limit:
 cdef enum Flag:
     CONTIGUOUS = 1              # row-major without gaps
     READ_ONLY = 2
+    COLLECTABLE = 4             # of a storage: its owner can be part of a reference cycle
 
 ctypedef struct ElementType:
     int code                    # dense index, stable within a process
@@ -73,8 +74,20 @@ cdef extern from *:
         PyObject *interpreters, *walk;
         int depth;
     } fastops_thread_state;
+
+    /* Whether a product does not fit; *result holds it if it does. A division costs more than all the rest of
+       a small allocation. */
+    static inline int fastops_overflows(Py_ssize_t first, Py_ssize_t second, Py_ssize_t *result) {
+    #if defined(__GNUC__)
+        return __builtin_mul_overflow(first, second, result);
+    #else
+        *result = (Py_ssize_t)((size_t)first * (size_t)second);
+        return first > 0 && second > PY_SSIZE_T_MAX / first;
+    #endif
+    }
     #endif
     """
+    bint overflows "fastops_overflows"(Py_ssize_t first, Py_ssize_t second, Py_ssize_t *result) noexcept nogil
     ctypedef struct ThreadState "fastops_thread_state":
         uint64_t included
         uint64_t excluded

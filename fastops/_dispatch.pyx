@@ -13,6 +13,7 @@ from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -63,6 +64,17 @@ cdef extern from *:
         return type == &PyFloat_Type || type == &PyLong_Type || value == Py_None || type == &PyBool_Type
             || type == &PySlice_Type || type == &PyComplex_Type || value == Py_Ellipsis || type == &PyUnicode_Type;
     }
+
+    /* The same, of a tuple too: what indices, shapes and axes are made of. */
+    static inline int fastops_plain_tuple(PyObject *value) {
+        Py_ssize_t i;
+        if (!PyTuple_CheckExact(value))
+            return 0;
+        for (i = 0; i < PyTuple_GET_SIZE(value); i++)
+            if (!fastops_plain(PyTuple_GET_ITEM(value, i)))
+                return 0;
+        return 1;
+    }
     """
     ThreadState thread "fastops_thread"
     void *fastops_aligned(size_t size) nogil
@@ -70,6 +82,7 @@ cdef extern from *:
     int fastops_highest(uint64_t bits) nogil
     int fastops_lowest(uint64_t bits) nogil
     bint fastops_plain(PyObject *value)
+    bint fastops_plain_tuple(PyObject *value)
 
 cdef extern from "Python.h":
     ctypedef PyObject *(*descrgetfunc)(PyObject *, PyObject *, PyObject *) noexcept
@@ -95,6 +108,7 @@ cdef extern from "Python.h":
     void PyType_Modified(PyTypeObject *)
     bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
     bint PyObject_GC_IsTracked(PyObject *)
+    bint PyObject_IS_GC(PyObject *)
     void PyObject_GC_UnTrack(PyObject *)
     void PyObject_GC_Track(PyObject *)
     void PyObject_ClearWeakRefs(PyObject *)
@@ -109,7 +123,6 @@ cdef extern from "Python.h":
     bint PyUnicode_Check(PyObject *)
     int PyUnicode_Compare(PyObject *, PyObject *) except? -1
     Py_ssize_t Py_REFCNT(PyObject *)
-    const Py_ssize_t PY_SSIZE_T_MAX
     const int PyBUF_WRITABLE, PyBUF_ND, PyBUF_STRIDES, PyBUF_FORMAT, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS
     const int PyBUF_ANY_CONTIGUOUS
     void Py_DECREF "Py_DECREF"(PyObject *)
@@ -527,7 +540,7 @@ cdef Storage *foreign_storage(char *data, Py_ssize_t nbytes, object owner, bint 
     storage.nbytes = nbytes
     storage.owner = <PyObject *>owner
     Py_INCREF(owner)
-    storage.flags = READ_ONLY if read_only else 0
+    storage.flags = (READ_ONLY if read_only else 0) | (COLLECTABLE if PyObject_IS_GC(<PyObject *>owner) else 0)
     return storage
 
 
@@ -583,13 +596,12 @@ cdef Py_ssize_t count_elements(int ndim, const Py_ssize_t *sizes, Py_ssize_t ite
     for axis in range(ndim):
         count *= sizes[axis]
         if sizes[axis] > 0:
-            if nonempty > PY_SSIZE_T_MAX // sizes[axis]:
+            if overflows(nonempty, sizes[axis], &nonempty):
                 raise ValueError(f"array is too big: shape {shape_tuple(ndim, sizes)} of {itemsize}-byte elements "
                                  "exceeds what can be addressed")
-            nonempty *= sizes[axis]
         elif sizes[axis] < 0:
             raise ValueError(f"negative dimensions are not allowed: shape {shape_tuple(ndim, sizes)}")
-    return count if nonempty else 0
+    return count
 
 
 cdef tuple shape_tuple(int ndim, const Py_ssize_t *sizes):
@@ -648,7 +660,7 @@ cdef Tensor new_view(Tensor base, int ndim):
     view.flags = base.flags & READ_ONLY
     view.backend = base.backend
     view.device_index = base.device_index
-    if view.storage.owner != NULL:
+    if view.storage.flags & COLLECTABLE:
         PyObject_GC_Track(<PyObject *>view)
     return view
 
@@ -680,7 +692,7 @@ cdef inline Py_ssize_t magnitude(Py_ssize_t step) noexcept nogil:
 
 cdef void track(Tensor tensor) noexcept:
     # Let the collector see a tensor that refers to foreign objects; others have nothing to show it.
-    if not PyObject_GC_IsTracked(<PyObject *>tensor):
+    if tensor.storage.flags & COLLECTABLE and not PyObject_GC_IsTracked(<PyObject *>tensor):
         PyObject_GC_Track(<PyObject *>tensor)
 
 
@@ -1678,7 +1690,14 @@ cdef object operator_call(PyObject *self, PyObject *const *given, size_t nargsf,
     cdef PyObject *arguments[MAXIMUM_PARAMETERS]
     cdef Py_ssize_t position, count = PyVectorcall_NARGS(nargsf)
     cdef object gathered = None
-    if keywords == NULL and count <= op.positional_count and (op.gather < 0 or count <= op.gather + 1):
+    if keywords == NULL and op.gather >= 0 and count > op.gather + 1:
+        gathered = surplus(given + op.gather, count - op.gather)
+        for position in range(op.gather):
+            arguments[position] = given[position]
+        for position in range(op.gather, op.parameter_count):
+            arguments[position] = NULL
+        arguments[op.gather] = <PyObject *>gathered
+    elif keywords == NULL and count <= op.positional_count and (op.gather < 0 or count <= op.gather + 1):
         for position in range(count):
             arguments[position] = given[position]
         for position in range(count, op.parameter_count):
@@ -1690,6 +1709,15 @@ cdef object operator_call(PyObject *self, PyObject *const *given, size_t nargsf,
     if op.checked:
         return call_checked(op, arguments, 0, False)
     return call_bound(op, arguments)
+
+
+cdef tuple surplus(PyObject *const *given, Py_ssize_t count):
+    cdef tuple result = PyTuple_New(count)
+    cdef Py_ssize_t position
+    for position in range(count):
+        Py_INCREF(<object>given[position])
+        PyTuple_SET_ITEM(result, position, <object>given[position])
+    return result
 
 
 cdef object bind(Operator op, PyObject **arguments, tuple positional, dict keywords):
@@ -1715,7 +1743,7 @@ cdef object bind_array(Operator op, PyObject **arguments, PyObject *const *given
     for position in range(op.parameter_count):
         arguments[position] = NULL
     if op.gather >= 0 and count > op.gather + 1:
-        gathered = tuple([<object>given[position] for position in range(op.gather, count)])
+        gathered = surplus(given + op.gather, count - op.gather)
         arguments[op.gather] = <PyObject *>gathered
         count = op.gather
     elif count > op.positional_count:
@@ -1781,14 +1809,16 @@ cdef object call_bound(Operator op, PyObject **arguments):
     # Arguments as they were given. Plain tensors and Python scalars take the short way.
     cdef uint64_t keys = 0, mask = op.tensor_mask
     cdef PyObject *value
+    cdef int position
     while mask:
-        value = arguments[fastops_lowest(mask)]
+        position = fastops_lowest(mask)
         mask &= mask - 1
+        value = arguments[position]
         if value == NULL:
             continue
         if Py_TYPE(value) == tensor_type:
             keys |= (<Tensor>value).keys
-        elif not fastops_plain(value):
+        elif not fastops_plain(value) and (op.array_mask >> position & 1 or not fastops_plain_tuple(value)):
             return call_with_foreign(op, arguments)
     if keys == 0 and op.array_mask:
         return call_with_foreign(op, arguments)

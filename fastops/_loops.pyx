@@ -60,6 +60,10 @@ cdef extern from "_casts.h":
     CastLoop cast_loops[14][14]
 
 cdef extern from "Python.h":
+    bint PyTuple_CheckExact(PyObject *)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject *) noexcept
+    PyObject *PyTuple_GET_ITEM(PyObject *, Py_ssize_t) noexcept
+    Py_ssize_t PyLong_AsSsize_t(PyObject *) except? -1
     bint PyFloat_CheckExact(PyObject *)
     bint PyLong_CheckExact(PyObject *)
     bint PyBool_Check(PyObject *)
@@ -300,6 +304,16 @@ cdef int raise_out_of_bounds(Operator op, PyObject *value, ElementType *element)
 cdef int parse_shape(Operator op, PyObject *value, int *rank, Py_ssize_t *sizes) except -1:
     # A whole number or a sequence of whole numbers; what they mean is the caller's affair.
     cdef Py_ssize_t axis, count
+    if PyTuple_CheckExact(value):
+        count = PyTuple_GET_SIZE(value)
+        if count <= DIMENSIONS:
+            for axis in range(count):
+                if not PyLong_CheckExact(PyTuple_GET_ITEM(value, axis)):
+                    break
+                sizes[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(value, axis))
+            else:
+                rank[0] = <int>count
+                return 0
     shape = <object>value
     if PyLong_CheckExact(value) or hasattr(shape, "__index__") and not is_sequence(shape):
         rank[0] = 1

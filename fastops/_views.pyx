@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from fastops._dispatch cimport (BACKEND_BITS, CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
                                 Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
-                                new_strided, new_tensor, new_view, require_writable, shape_tuple)
+                                new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple)
 from fastops._loops cimport (DIMENSIONS, OPERANDS, Nest, cast_strided, contiguous_copy, copy_into, floating_point_begin,
                              floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin, nest_next, nest_operand,
                              nest_order, parse_shape, require_castable, scalar_code, store_value, to_ndarray)
@@ -264,10 +264,8 @@ cdef object reshaped(Operator op, Tensor source, int rank, Py_ssize_t *sizes, in
             unknown = axis
         elif sizes[axis] < 0:
             raise ValueError(f"{op}: negative size in {shape_tuple(rank, sizes)}")
-        elif <double>count * <double>sizes[axis] > 9e18:
+        elif overflows(count, sizes[axis], &count):
             raise ValueError(f"{op}: {shape_tuple(rank, sizes)} has more elements than can be addressed")
-        else:
-            count *= sizes[axis]
     if unknown >= 0:
         if count == 0 or source.count % count:
             raise ValueError(f"{op}: cannot reshape an array of {source.count} elements, shape {source.shape}, into "
