@@ -500,6 +500,7 @@ ctypedef struct Walk:
     Deviations deviations
     Preparation preparation
     bint direct                 # the loop reads x itself
+    bint rounds                 # a sum of floating-point numbers, whose order matters
     char *buffer                # room for `capacity` elements of 16 bytes, twice
     Py_ssize_t capacity
 
@@ -589,14 +590,20 @@ cdef void reduce_nest(Walk *walk, Nest *nest) noexcept nogil:
     cdef Py_ssize_t counter[DIMENSIONS]
     cdef char *pointers[3]
     cdef Py_ssize_t count = 1, start, size, length, row
-    cdef Py_ssize_t out_step = 0, mean_step = 0, step = 0
-    cdef int inner = nest.rank - 1, across
+    cdef Py_ssize_t out_step = 0, mean_step = 0, step = 0, itemsize = walk.loop.types[2].itemsize
+    cdef Py_ssize_t steps[3]
+    cdef char *places[3]
+    cdef char partial[FEW * 16]
+    cdef int inner = nest.rank - 1, across, short = SHORT
     memcpy(pointers, nest.data, sizeof(pointers))
     if nest.rank > 0:
         count = nest.sizes[inner]
         out_step, mean_step, step = nest.steps[0][inner], nest.steps[1][inner], nest.steps[2][inner]
         memset(counter, 0, nest.rank * sizeof(Py_ssize_t))
-    if nest.rank > 1 and count < SHORT and nest.sizes[inner - 1] > 2 * count:
+    if out_step == 0:
+        # Rows are summed up more exactly by the loop: float16 in float32, complex numbers pairwise from 4 on.
+        short = 0 if walk.loop.types[2] == FLOAT16 else 4 if walk.loop.types[2].kind == c"c" else SHORT
+    if nest.rank > 1 and count < short and nest.sizes[inner - 1] > 2 * count:
         across = inner - 1
         length = nest.sizes[across]
         while True:
@@ -608,6 +615,26 @@ cdef void reduce_nest(Walk *walk, Nest *nest) noexcept nogil:
                                pointers[1] + start * nest.steps[1][across] + row * mean_step, nest.steps[1][across],
                                pointers[2] + start * nest.steps[2][across] + row * step, nest.steps[2][across], size)
                 start += BLOCK
+            if not nest_next(nest, counter, pointers, 2):
+                return
+    if walk.rounds and nest.rank > 1 and out_step == 0 and nest.steps[0][inner - 1] == 0:
+        # Rows of one sum are summed up each for itself and then pairwise, as if they were one row.
+        across = inner - 1
+        length = nest.sizes[across]
+        while True:
+            start = 0
+            while start < length:
+                size = FEW if length - start > FEW else length - start
+                memset(partial, 0, size * itemsize)
+                for row in range(size):
+                    reduce_run(walk, partial + row * itemsize, 0, pointers[1] + (start + row) * nest.steps[1][across], mean_step,
+                               pointers[2] + (start + row) * nest.steps[2][across], step, count)
+                places[0] = places[2] = pointers[0]
+                places[1] = partial
+                steps[0] = steps[2] = 0
+                steps[1] = itemsize
+                walk.loop.function(places, &size, steps, walk.loop.data)
+                start += FEW
             if not nest_next(nest, counter, pointers, 2):
                 return
     while True:
@@ -639,6 +666,8 @@ cdef int reduce_into(Operator op, Tensor x, Plan *plan, Tensor result, Loop *loo
     walk.source = x.element
     walk.preparation = preparation
     walk.direct = x.element == loop.types[1] and preparation != DEVIATION and preparation != COUNT
+    walk.rounds = (loop.types[2].kind == c"f" or loop.types[2].kind == c"c") \
+        and loop.function == loop_for(add_loops, op, loop.types[2]).function
     walk.buffer = few
     walk.capacity = FEW
     nest_begin(&nest, x.rank, sizes)
@@ -798,7 +827,7 @@ cdef object run_reduce(Kernel base, Operator op, PyObject **arguments, uint64_t 
     plan.keepdims = is_true(chosen(arguments, kernel.at_keepdims))
     result = allocate(x, &plan, loop.types[2])
     given = chosen(arguments, kernel.at_initial)
-    if plan.length == 0 and kernel.start == FIRST and result.count != 0 and not is_given(given):
+    if plan.length == 0 and kernel.start == FIRST and not is_given(given):
         raise ValueError(f"{op}: zero-size array to reduction operation {kernel.loops.ufunc.__name__} which has no "
                          f"identity: an axis of shape {x.shape} is empty; initial= gives the result of empty slices")
     if x.backend == CPU:

@@ -258,7 +258,8 @@ def _logsumexp(x, axis=None, keepdims=False):
         x = x * 1.0
     top = max(x, axis=axis, keepdims=True, initial=-np.inf)
     top = where(isfinite(top), top, 0.0)
-    total = log(sum(exp(x - top), axis=axis, keepdims=True)) + top
+    with np.errstate(divide="ignore"):
+        total = log(sum(exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else sum(total, axis=axis)
 
 
