@@ -1911,7 +1911,7 @@ cdef PyObject *operator_get(PyObject *self, PyObject *instance, PyObject *owner)
 
 def record_walk(call):
     """Run *call* and return its result and the steps taken: a list of (depth, operator, key, kernel)."""
-    cdef PyObject *outer = thread.walk
+    cdef PyObject *earlier = thread.walk
     cdef int depth = thread.depth
     cdef list walk = []
     thread.walk = <PyObject *>walk
@@ -1919,7 +1919,7 @@ def record_walk(call):
     try:
         return call(), walk
     finally:
-        thread.walk = outer
+        thread.walk = earlier
         thread.depth = depth
 
 
