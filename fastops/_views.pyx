@@ -157,7 +157,6 @@ cdef int axis_number(Operator op, PyObject *value, int rank) except -1:
 cdef int axis_numbers(Operator op, PyObject *value, int rank, int *axes) except -1:
     # One axis or several, no axis twice; returns how many.
     cdef int count, place, position
-    cdef PyObject *item
     cdef tuple given
     if PyLong_CheckExact(value):
         axes[0] = axis_number(op, value, rank)
@@ -175,11 +174,11 @@ cdef int axis_numbers(Operator op, PyObject *value, int rank, int *axes) except 
         raise ValueError(f"{op}: {len(given)} axes are given, more than an array has")
     count = <int>len(given)
     for place in range(count):
-        item = PyTuple_GET_ITEM(<PyObject *>given, place)
-        axes[place] = axis_number(op, item, rank)
+        axes[place] = axis_number(op, PyTuple_GET_ITEM(<PyObject *>given, place), rank)
+    for place in range(count):
         for position in range(place):
             if axes[position] == axes[place]:
-                raise ValueError(f"{op}: repeated axis {<object>item} in {given}")
+                raise ValueError(f"{op}: repeated axis {axes[place]} in {given}")
     return count
 
 
@@ -313,7 +312,9 @@ cdef object run_reshape(Kernel kernel, Operator op, PyObject **arguments, uint64
 
 
 cdef object run_ravel(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    return flat(op, array_argument(op, arguments), -1)
+    # A view only where the result has no gaps.
+    cdef Tensor source = array_argument(op, arguments)
+    return flat(op, source, -1 if source.flags & CONTIGUOUS else 1)
 
 
 cdef object run_flatten(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
@@ -439,13 +440,16 @@ cdef object run_squeeze(Kernel kernel, Operator op, PyObject **arguments, uint64
     cdef Tensor source = array_argument(op, arguments)
     cdef int axes[DIMENSIONS]
     cdef bint dropped[DIMENSIONS]
+    cdef bint several
     cdef int axis, count, rank = 0
     cdef Tensor result
     if is_given(arguments[1]):
-        count = axis_numbers(op, arguments[1], source.rank, axes)
+        # As in NumPy, axis 0 of an array without axes is nothing to remove rather than an error.
+        several = PyTuple_Check(arguments[1]) or isinstance(<object>arguments[1], list)
+        count = axis_numbers(op, arguments[1], 1 if source.rank == 0 and not several else source.rank, axes)
         for axis in range(source.rank):
             dropped[axis] = False
-        for axis in range(count):
+        for axis in range(count if source.rank else 0):
             if source.sizes[axes[axis]] != 1:
                 raise ValueError(f"{op}: axis {axes[axis]} of shape {source.shape} has length "
                                  f"{source.sizes[axes[axis]]}, not 1")
@@ -589,6 +593,7 @@ cdef object run_imag(Kernel kernel, Operator op, PyObject **arguments, uint64_t 
 ctypedef struct Selection:
     # What a basic index chooses: the layout of the view and where it begins.
     int rank
+    bint element                # whole numbers alone, as many as there are axes: one element, not a view of it
     Py_ssize_t offset
     Py_ssize_t sizes[DIMENSIONS]
     Py_ssize_t steps[DIMENSIONS]
@@ -638,8 +643,10 @@ cdef bint select(Operator op, Tensor source, PyObject *index, Selection *selecti
             ellipsis = True
             rest = source.rank - axis
             for start in range(position + 1, count):
-                if items[start] != <PyObject *>None and items[start] != Py_Ellipsis:
+                if PyLong_CheckExact(items[start]) or PySlice_Check(items[start]):
                     rest -= 1
+                elif items[start] != <PyObject *>None and items[start] != Py_Ellipsis:
+                    return False
             for start in range(rest):
                 require_room(op, target)
                 selection.sizes[target] = source.sizes[axis]
@@ -655,6 +662,7 @@ cdef bint select(Operator op, Tensor source, PyObject *index, Selection *selecti
         axis += 1
         target += 1
     selection.rank = target
+    selection.element = target == 0 and not ellipsis
     return True
 
 
@@ -869,21 +877,26 @@ cdef Tensor fitted(Operator op, Tensor source, Tensor target):
     return result
 
 
-cdef int assign(Operator op, Tensor target, PyObject *value) except -1:
-    # target[...] = value, as NumPy assigns: broadcast, and cast without asking.
+cdef int assign(Operator op, Tensor target, PyObject *value, bint element) except -1:
+    # target[...] = value, as NumPy assigns: broadcast, and cast without asking. On Meta only checked.
     cdef char place[16]
     if scalar_code(value) >= 0:
+        # It is converted before anything is written.
         store_element(op, value, target.element, place)
-        if target.backend == CPU:
+        if target.backend == META:
+            return 0
+        if target.rank == 0:
+            memcpy(target.data, place, target.element.itemsize)
+        else:
             fill(target, place)
-    elif is_tensor(value):
-        source = fitted(op, <Tensor>value, target)
-        if target.backend == CPU:
-            cast_into(op, target, source)
-    elif target.backend == CPU:
-        to_ndarray(target)[...] = <object>value
-    else:
-        fitted(op, machine.as_tensor(<object>value), target)
+        return 0
+    source = <object>value if is_tensor(value) else machine.as_tensor(<object>value)
+    if element and (<Tensor>source).rank:
+        raise ValueError(f"{op}: one element is set to an array of shape {source.shape}; give a number, or a 0-dimensional "
+                         "array")
+    source = fitted(op, <Tensor>source, target)
+    if target.backend == CPU:
+        cast_into(op, target, <Tensor>source)
     return 0
 
 
@@ -900,19 +913,17 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
     if select(op, target, arguments[1], &selection):
         if selection.rank == 0 and target.element == FLOAT64 and PyFloat_CheckExact(value) and target.backend == CPU:
             (<double *>(target.data + selection.offset))[0] = PyFloat_AS_DOUBLE(value)
-        elif selection.rank == 0 and target.backend == CPU and scalar_code(value) >= 0:
-            # It is converted before anything is written.
-            store_element(op, value, target.element, place)
-            memcpy(target.data + selection.offset, place, target.element.itemsize)
-        else:
-            assign(op, selected(target, &selection), value)
-        target.storage.version += 1
-        return None
+            target.storage.version += 1
+            return None
+        if scalar_code(value) >= 0 or is_tensor(value) or target.backend == META:
+            assign(op, selected(target, &selection), value, selection.element)
+            target.storage.version += 1
+            return None
     index = numpy_index(op, <object>arguments[1], &basic)
-    if basic and select(op, target, <PyObject *>index, &selection):
-        assign(op, selected(target, &selection), value)
+    if basic and is_tensor(value) and select(op, target, <PyObject *>index, &selection):
+        assign(op, selected(target, &selection), value, selection.element)
     elif target.backend == META:
-        assign(op, chosen_meta(op, target, index), value)
+        assign(op, chosen_meta(op, target, index), value, False)
     elif keys >> META & 1:
         raise NotImplementedError(f"{op}: an index or a value without data (device 'meta') cannot be written into memory")
     else:

@@ -34,7 +34,7 @@ def assignments(rng):
         chosen = np.asarray(array[index])
         yield Sample(array.copy(), index, 1)
         yield Sample(array.copy(), index, samples.array(rng, chosen.shape, array.dtype))
-        yield Sample(array.copy(), index, samples.array(rng, (1, *chosen.shape), "u1"))
+        yield Sample(array.copy(), index, samples.array(rng, (1, *chosen.shape) if chosen.ndim else (), "u1"))
 
 
 getitem = declare(

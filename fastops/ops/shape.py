@@ -272,6 +272,8 @@ unstack = composite(
 
 
 def _broadcast_arrays(arrays):
+    if not isinstance(arrays, (list, tuple)):       # one array alone
+        arrays = (arrays,)
     arrays = [machine.as_tensor(array) for array in arrays]
     shape = np.broadcast_shapes(*[array.shape for array in arrays])
     return tuple([broadcast_to(array, shape) for array in arrays])
@@ -385,10 +387,16 @@ tile = composite(
 tensor([1, 2, 1, 2])""")
 
 
-def _repeat(x, repeats, /, axis=None):
+def along(x, axis, name):
+    """x and an axis of it counted from the front; None, and an array without axes, are x flattened."""
     if axis is None:
-        x, axis = ravel(x), 0
-    axis = normalized(axis, x.ndim, "repeat")
+        return ravel(x), 0
+    x = atleast_1d(x)
+    return x, normalized(axis, x.ndim, name)
+
+
+def _repeat(x, repeats, /, axis=None):
+    x, axis = along(x, axis, "repeat")
     length = x.shape[axis]
     if isinstance(repeats, int):
         if repeats < 0:
@@ -412,9 +420,8 @@ tensor([1, 1, 2, 2])""")
 
 
 def _take(x, indices, /, axis=None):
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = normalized(axis, x.ndim, "take")
+    x, axis = along(x, axis, "take")
+    indices = machine.as_tensor(indices)
     if indices.dtype.kind not in "iu":
         raise TypeError(f"take: indices are whole numbers, not {indices.dtype}")
     return x[(*(slice(None),) * axis, indices)]
@@ -442,6 +449,7 @@ tensor([7, 5])""")
 
 
 def _take_along_axis(x, indices, /, axis=-1):
+    x, indices = machine.as_tensor(x), machine.as_tensor(indices)
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_axis: x has {x.ndim} dimensions, indices {indices.ndim}")
     if indices.dtype.kind not in "iu":
