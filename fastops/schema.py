@@ -211,6 +211,9 @@ def default_text(value):
     return str(value)
 
 
+parsed_bodies = {}      # what follows an operator's name -> (arguments, returns)
+
+
 class Parser:
     """A recursive descent over one schema text."""
 
@@ -265,13 +268,16 @@ class Parser:
             if overload == "default" or overload.startswith("__"):
                 self.fail(f"an overload's name other than {overload!r}: 'default' and names with two underscores are "
                           "reserved", self.at - len(overload))
-        arguments = self.arguments()
-        self.expect("->", " and the results")
-        returns = self.results()
-        self.skip()
-        if self.at != len(self.text):
-            self.fail("the end of the schema")
-        return FunctionSchema(namespace, opname, overload, arguments, returns)
+        body = self.text[self.at:]
+        if body not in parsed_bodies:       # a family's operators share theirs: most are parsed once
+            arguments = self.arguments()
+            self.expect("->", " and the results")
+            returns = self.results()
+            self.skip()
+            if self.at != len(self.text):
+                self.fail("the end of the schema")
+            parsed_bodies[body] = arguments, returns
+        return FunctionSchema(namespace, opname, overload, *parsed_bodies[body])
 
     def arguments(self):
         self.expect("(", " and the parameters")
