@@ -1,19 +1,20 @@
 """New shapes over the same storage, and indexing.
 
-The kernels here touch no data and serve every backend; indexing by arrays, which copies, runs on the CPU through
-NumPy on zero-copy views.
+The views touch no data and serve every backend. What moves data (indexing by arrays, assignment, copies, arrays put
+together) runs on the CPU, and on Meta as far as the result's shape; indexing by arrays is NumPy's, on zero-copy views.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from fastops._dispatch cimport (BACKEND_BITS, CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
+from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
                                 Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
                                 new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple)
-from fastops._loops cimport (DIMENSIONS, OPERANDS, Nest, cast_strided, contiguous_copy, copy_into, floating_point_begin,
-                             floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin, nest_next, nest_operand,
-                             nest_order, parse_shape, require_castable, scalar_code, store_value, to_ndarray)
+from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, contiguous_copy, copy_into,
+                             floating_point_begin, floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin,
+                             nest_next, nest_operand, nest_order, parse_shape, require_castable, scalar_code,
+                             store_value, to_ndarray)
 
 import warnings
 from operator import index as operator_index
@@ -28,11 +29,8 @@ cdef extern from "Python.h":
     bint PySlice_Check(PyObject *)
     bint PyTuple_CheckExact(PyObject *)
     bint PyTuple_Check(PyObject *)
-    bint PyList_CheckExact(PyObject *)
     Py_ssize_t PyTuple_GET_SIZE(PyObject *)
     PyObject *PyTuple_GET_ITEM(PyObject *, Py_ssize_t)
-    Py_ssize_t PyList_GET_SIZE(PyObject *)
-    PyObject *PyList_GET_ITEM(PyObject *, Py_ssize_t)
     Py_ssize_t PyLong_AsSsize_t(PyObject *) noexcept
     bint PyFloat_CheckExact(PyObject *)
     double PyFloat_AS_DOUBLE(PyObject *) noexcept
@@ -744,9 +742,6 @@ cdef object numpy_index(Operator op, object index, bint *basic):
         return index
     if PyTuple_Check(value):
         return tuple([numpy_index(op, item, basic) for item in <tuple>index])
-    if PyList_CheckExact(value):
-        basic[0] = False
-        return [numpy_index(op, item, basic) for item in <list>index]
     if PyIndex_Check(value) and not PyBool_Check(value):
         try:
             return PyNumber_Index(value)
@@ -801,32 +796,41 @@ cdef object chosen_meta(Operator op, Tensor source, object index):
     return new_tensor(rank, sizes, source.element, META, source.device_index)
 
 
-cdef int fill(Tensor target, const char *place) except -1:
-    # Every element of target from the one at place, of target's own type.
-    cdef Nest nest
+cdef void walk_cast(Nest *nest, ElementType *target, ElementType *source) noexcept nogil:
+    # Operand 0 into operand 1; the axes are in order.
     cdef Py_ssize_t counter[DIMENSIONS]
     cdef char *pointers[OPERANDS]
-    cdef Py_ssize_t step
-    cdef int axis
-    if target.count == 0:
-        return 0
-    if target.flags & CONTIGUOUS:
-        with nogil:
-            cast_strided(target.data, target.element.itemsize, target.element, place, 0, target.element, target.count)
-        return 0
-    nest_begin(&nest, target.rank, target.sizes)
-    nest_operand(&nest, target.data, target.rank, target.sizes, target.steps)
-    nest_order(&nest)
-    for axis in range(nest.rank):
+    cdef Py_ssize_t count = 1, source_step = 0, target_step = 0
+    cdef int axis, inner = nest.rank - 1
+    if nest.rank:
+        count, source_step, target_step = nest.sizes[inner], nest.steps[0][inner], nest.steps[1][inner]
+    for axis in range(inner):
         counter[axis] = 0
-    pointers[0] = nest.data[0]
-    step = nest.steps[0][nest.rank - 1] if nest.rank else 0
-    with nogil:
-        while True:
-            cast_strided(pointers[0], step, target.element, place, 0, target.element,
-                         nest.sizes[nest.rank - 1] if nest.rank else 1)
-            if not nest_next(&nest, counter, pointers, 1):
-                break
+    pointers[0], pointers[1] = nest.data[0], nest.data[1]
+    while True:
+        cast_strided(pointers[1], target_step, target, pointers[0], source_step, source, count)
+        if nest.rank < 2 or not nest_next(nest, counter, pointers, 1):
+            return
+
+
+cdef void run_cast(Nest *nest, ElementType *target, ElementType *source, Py_ssize_t count) noexcept:
+    if count == 0:
+        return
+    nest_order(nest)
+    if count >= LONG_WORK:
+        with nogil:
+            walk_cast(nest, target, source)
+    else:
+        walk_cast(nest, target, source)
+
+
+cdef int fill(Tensor target, char *place) except -1:
+    # Every element of target from the one at place, of target's own type.
+    cdef Nest nest
+    nest_begin(&nest, target.rank, target.sizes)
+    nest_operand(&nest, place, 0, NULL, NULL)
+    nest_operand(&nest, target.data, target.rank, target.sizes, target.steps)
+    run_cast(&nest, target.element, target.element, target.count)
     return 0
 
 
@@ -1022,11 +1026,7 @@ cdef int place_members(Operator op, Tensor result, int axis, list tensors, bint 
     cdef Tensor tensor
     cdef Nest nest
     cdef Py_ssize_t steps[DIMENSIONS]
-    cdef Py_ssize_t counter[DIMENSIONS]
-    cdef char *pointers[OPERANDS]
     cdef char *place = result.data
-    cdef Py_ssize_t inner_steps[2]
-    cdef Py_ssize_t inner_size
     cdef int other, count = 0
     for other in range(result.rank):
         if not (stacked and other == axis):
@@ -1037,27 +1037,10 @@ cdef int place_members(Operator op, Tensor result, int axis, list tensors, bint 
             raise NotImplementedError(f"{op}: an array on device '{tensor.device}' cannot be joined with one on the CPU")
         if tensor.element != result.element:
             warn_if_cut(tensor.element, result.element)
-        if axis == 0 and tensor.flags & CONTIGUOUS:
-            cast_strided(place, result.element.itemsize, result.element, tensor.data, tensor.element.itemsize,
-                         tensor.element, tensor.count)
-        elif tensor.count:
-            nest_begin(&nest, tensor.rank, tensor.sizes)
-            nest_operand(&nest, tensor.data, tensor.rank, tensor.sizes, tensor.steps)
-            nest_operand(&nest, place, tensor.rank, tensor.sizes, steps)
-            nest_order(&nest)
-            for other in range(nest.rank):
-                counter[other] = 0
-            pointers[0], pointers[1] = nest.data[0], nest.data[1]
-            inner_size, inner_steps[0], inner_steps[1] = 1, 0, 0
-            if nest.rank:
-                inner_size = nest.sizes[nest.rank - 1]
-                inner_steps[0], inner_steps[1] = nest.steps[0][nest.rank - 1], nest.steps[1][nest.rank - 1]
-            with nogil:
-                while True:
-                    cast_strided(pointers[1], inner_steps[1], result.element, pointers[0], inner_steps[0], tensor.element,
-                                 inner_size)
-                    if not nest_next(&nest, counter, pointers, 1):
-                        break
+        nest_begin(&nest, tensor.rank, tensor.sizes)
+        nest_operand(&nest, tensor.data, tensor.rank, tensor.sizes, tensor.steps)
+        nest_operand(&nest, place, tensor.rank, tensor.sizes, steps)
+        run_cast(&nest, result.element, tensor.element, tensor.count)
         place += result.steps[axis] * (1 if stacked else tensor.sizes[axis])
     return 0
 

@@ -115,7 +115,8 @@ def values(draw, shape, dtype):
         shape = (1, 1, *shape)
     if kind == "wrong":
         shape = (2, *shape)
-    array = np.arange(1, 1 + int(np.prod(shape))).reshape(shape).astype(draw(st.sampled_from(("f8", "i4", "u1", "?", "c8", "f2"))))
+    dtype = draw(st.sampled_from(("f8", "i4", "u1", "?", "c8", "f2")))
+    array = np.arange(1, 1 + int(np.prod(shape))).reshape(shape).astype(dtype)
     return array.tolist() if kind == "list" else array
 
 
@@ -227,6 +228,7 @@ def test_an_index_by_arrays_is_a_copy():
         chosen = x[index]
         chosen[...] = 5
         assert x.tolist() == [0, 0, 0], index
+    assert x[[fo.asarray(1), 2]].shape == (2,) and x[[]].shape == (0,)
     assert x[fo.asarray(2)].shape == () and x[np.int64(2)].shape == ()
     x[np.int64(2)][...] = 1
     assert x.tolist() == [0, 0, 1]
@@ -290,7 +292,8 @@ def test_casts_of_assignment():
     whole[0] = 2.9
     whole[1:] = fo.asarray([-2.9])
     assert whole.tolist() == [2, -2]
-    for value, error in ((3e9, OverflowError), (float("nan"), ValueError), (1j, TypeError), ("text", ValueError), (None, TypeError)):
+    for value, error in ((3e9, OverflowError), (float("nan"), ValueError), (1j, TypeError), ("text", ValueError),
+                         (None, TypeError)):
         with pytest.raises(error):
             whole[0] = value
         with pytest.raises(error):

@@ -10,8 +10,8 @@ from fastops._loops import as_ndarray
 from fastops.declare import declare
 from fastops.samples import Sample
 
-BASIC = (0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(-1, 0, -2), None, Ellipsis, (1, 2), (slice(None), 1),
-         (Ellipsis, -1), (None, 1, Ellipsis, None), (slice(5, 9), 0), ())
+BASIC = (0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(-1, 0, -2), None, Ellipsis, (1, 2),
+         (slice(None), 1), (Ellipsis, -1), (None, 1, Ellipsis, None), (slice(5, 9), 0), ())
 
 
 # A mask is a list here: as an array on the meta device it would have no values to count.
@@ -40,7 +40,8 @@ def assignments(rng):
 getitem = declare(
     "getitem(Tensor x, Any index, /) -> Tensor", "The elements of x that an index chooses, ``x[index]``.",
     family="indexing", kernels={DispatchKey.CompositeExplicitAutograd: views.getitem_kernel}, syntax="__getitem__",
-    samples=lambda rng: (Sample(array, index) for array, index in choices(rng)), reference=lambda x, index: x[index], notes="""
+    samples=lambda rng: (Sample(array, index) for array, index in choices(rng)),
+    reference=lambda x, index: x[index], notes="""
 Whole numbers, slices, None and Ellipsis give a view; boolean and integer arrays, lists of these, and mixtures give a
 copy, all as in NumPy, but that a single element is a 0-dimensional Tensor.
 

@@ -50,8 +50,8 @@ Notes
 NumPy: ``numpy.reshape``.""")
 
 ravel = view(
-    "ravel(Array(a) x, /) -> Tensor(a)", views.ravel_kernel, "The elements in row-major order along one axis; a view if it can be.",
-    """
+    "ravel(Array(a) x, /) -> Tensor(a)", views.ravel_kernel,
+    "The elements in row-major order along one axis; a view if they lie so, else a copy.", """
 >>> fo.ravel(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("ravel",), reference=np.ravel, notes="NumPy: ``numpy.ravel``.",
     samples=each(((2, 3), call()), ((), call()), ((0, 2), call())))
@@ -63,7 +63,8 @@ tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x: x.flatten(), 
     samples=each(((2, 3), call()), ((), call())))
 
 permute_dims = view(
-    "permute_dims(Array(a) x, /, int[] axes) -> Tensor(a)", views.permute_kernel, "The axes in the order that axes says.", """
+    "permute_dims(Array(a) x, /, int[] axes) -> Tensor(a)", views.permute_kernel,
+    "The axes in the order that axes says.", """
 >>> fo.permute_dims(fo.zeros((2, 3, 4)), (2, 0, 1)).shape
 (4, 2, 3)""", reference=np.transpose, notes=VIEW_NOTE.format(name="permute_dims"),
     samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))))
@@ -145,7 +146,8 @@ tensor([1.])""", reference=np.real, notes=VIEW_NOTE.format(name="real"),
     samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
 
 imag = view(
-    "imag(Array(a) x, /) -> Tensor(a)", views.imag_kernel, "The imaginary part; zeros that cannot be written for real numbers.", """
+    "imag(Array(a) x, /) -> Tensor(a)", views.imag_kernel,
+    "The imaginary part; zeros that cannot be written for real numbers.", """
 >>> fo.imag(fo.asarray([1 + 2j]))
 tensor([2.])""", reference=np.imag, notes=VIEW_NOTE.format(name="imag"),
     samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
@@ -172,7 +174,8 @@ tensor([1, 2])""")
 astype = declare(
     "astype(Array x, ScalarType dtype, /, *, bool copy=True) -> Tensor",
     "x with another dtype; x itself if copy is False and the dtype is x's.", family="primitive", methods=("astype",),
-    kernels={DispatchKey.CPU: views.astype_kernel, DispatchKey.Meta: views.astype_kernel}, reference=lambda x, d: x.astype(d),
+    kernels={DispatchKey.CPU: views.astype_kernel, DispatchKey.Meta: views.astype_kernel},
+    reference=lambda x, dtype: x.astype(dtype),
     samples=lambda rng: (Sample(a, other) for dtype in samples.ALL for other in samples.ALL
                          for a in samples.layouts(rng, dtype, 0.0, 4.0)),
     notes="""Conversions are C's: floating-point numbers are cut towards zero, complex numbers lose their imaginary part
@@ -331,12 +334,14 @@ atleast_1d = composite("atleast_1d(Array(a) x, /) -> Tensor(a)", "x with at leas
                        notes=VIEW_NOTE.format(name="atleast_1d"), example="""
 >>> fo.atleast_1d(5)
 tensor([5])""")
-atleast_2d = composite("atleast_2d(Array(a) x, /) -> Tensor(a)", "x with at least two axes, new ones in front.", _at_least(2),
+atleast_2d = composite("atleast_2d(Array(a) x, /) -> Tensor(a)", "x with at least two axes, new ones in front.",
+                       _at_least(2),
                        reference=np.atleast_2d, samples=each(((), call()), ((3,), call()), ((2, 3), call())),
                        notes=VIEW_NOTE.format(name="atleast_2d"), example="""
 >>> fo.atleast_2d([1, 2])
 tensor([[1, 2]])""")
-atleast_3d = composite("atleast_3d(Array(a) x, /) -> Tensor(a)", "x with at least three axes, as NumPy adds them.", _at_least(3),
+atleast_3d = composite("atleast_3d(Array(a) x, /) -> Tensor(a)", "x with at least three axes, as NumPy adds them.",
+                       _at_least(3),
                        reference=np.atleast_3d, samples=each(((), call()), ((3,), call()), ((2, 3), call())),
                        notes=VIEW_NOTE.format(name="atleast_3d"), example="""
 >>> fo.atleast_3d([1, 2]).shape
