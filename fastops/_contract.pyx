@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, finish_layout,
                                 is_tensor, new_tensor, new_view, require_writable, shape_tuple)
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, Loop, LoopFunction, Nest, UfuncLoops, contiguous_copy, copy_into,
-                             floating_point_begin, floating_point_end, nest_begin, nest_next, nest_operand, nest_order,
+                             floating_point_begin, floating_point_end, from_ndarray, nest_begin, nest_next, nest_operand, nest_order,
                              output_argument, overlaps, require_castable, require_no_self_overlap, to_ndarray)
 
 from operator import index as operator_index
@@ -361,3 +361,37 @@ cdef object run_vecdot(Kernel base, Operator op, PyObject **arguments, uint64_t 
         steps[3], steps[4] = left.steps[left.rank - 1], right.steps[right.rank - 1]
         run_stack(op, &nest, loop.function, loop.data, dimensions, steps, <double>result.count * dimensions[1])
     return written(out, result)
+
+
+# ---------------------------------------------------------------------------------------------- einsum
+
+cdef class Einsum(Kernel):
+    """Kernel of einsum(subscripts, operands, ...): NumPy's, on arrays over the same memory.
+
+    *general* takes the calls that are not a string and several tensors.
+    """
+    cdef Kernel general
+
+    def __init__(self, Kernel general not None):
+        self.run = run_einsum
+        self.general = general
+        self.description = "fastops/_contract.pyx: numpy.einsum"
+
+
+cdef object run_einsum(Kernel base, Operator op, PyObject **arguments, uint64_t keys):
+    cdef Einsum kernel = <Einsum>base
+    cdef list values
+    cdef int position
+    for position in range(2, op.parameter_count):
+        if arguments[position] != NULL:
+            return kernel.general.run(kernel.general, op, arguments, keys)
+    if isinstance(<object>arguments[0], str) and isinstance(<object>arguments[1], tuple):
+        values = [<object>arguments[0]]
+        for value in <tuple><object>arguments[1]:
+            if not is_tensor(<PyObject *>value) or (<Tensor>value).backend != CPU:
+                break
+            values.append(to_ndarray(<Tensor>value))
+        else:
+            if len(values) > 2:
+                return from_ndarray(np.asarray(np.einsum(*values)))
+    return kernel.general.run(kernel.general, op, arguments, keys)

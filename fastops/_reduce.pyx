@@ -11,7 +11,7 @@ from cpython.object cimport PyObject
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 
 cimport numpy
 
@@ -34,7 +34,7 @@ numpy.import_array()
 cdef extern from *:
     """
     #include <stdint.h>
-    #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
     /* One copy of the function for wide registers, one without; the loader takes the one that the machine has. */
     #define FASTOPS_CLONES __attribute__((target_clones("avx2", "default")))
     #else
@@ -500,7 +500,7 @@ ctypedef struct Walk:
     Deviations deviations
     Preparation preparation
     bint direct                 # the loop reads x itself
-    bint rounds                 # a sum of floating-point numbers, whose order matters
+    bint rounds                 # a sum of floating-point numbers, in which two innermost axes are reduced
     char *buffer                # room for `capacity` elements of 16 bytes, twice
     Py_ssize_t capacity
 
@@ -532,6 +532,10 @@ cdef void truth_run(Preparation preparation, ElementType *element, char *out, co
     cdef Py_ssize_t size
     if preparation == COUNT:
         (<int64_t *>out)[0] += count - count_zeros(element, source, step, count)
+        return
+    if element == BOOL and step == 1:
+        if out[0] == (preparation == EVERY) and memchr(source, preparation == SOME, count) != NULL:
+            out[0] = preparation == SOME
         return
     while count > 0 and out[0] == (preparation == EVERY):
         size = MANY if count > MANY else count
@@ -617,7 +621,7 @@ cdef void reduce_nest(Walk *walk, Nest *nest) noexcept nogil:
                 start += BLOCK
             if not nest_next(nest, counter, pointers, 2):
                 return
-    if walk.rounds and nest.rank > 1 and out_step == 0 and nest.steps[0][inner - 1] == 0:
+    if walk.rounds:
         # Rows of one sum are summed up each for itself and then pairwise, as if they were one row.
         across = inner - 1
         length = nest.sizes[across]
@@ -637,9 +641,20 @@ cdef void reduce_nest(Walk *walk, Nest *nest) noexcept nogil:
                 start += FEW
             if not nest_next(nest, counter, pointers, 2):
                 return
+    length = nest.sizes[inner - 1] if nest.rank > 1 else 1
     while True:
-        reduce_run(walk, pointers[0], out_step, pointers[1], mean_step, pointers[2], step, count)
-        if nest.rank < 2 or not nest_next(nest, counter, pointers, 1):
+        for row in range(length):
+            reduce_run(walk, pointers[0], out_step, pointers[1], mean_step, pointers[2], step, count)
+            if nest.rank > 1:
+                pointers[0] += nest.steps[0][inner - 1]
+                pointers[1] += nest.steps[1][inner - 1]
+                pointers[2] += nest.steps[2][inner - 1]
+        if nest.rank < 3:
+            return
+        pointers[0] -= length * nest.steps[0][inner - 1]
+        pointers[1] -= length * nest.steps[1][inner - 1]
+        pointers[2] -= length * nest.steps[2][inner - 1]
+        if not nest_next(nest, counter, pointers, 2):
             return
 
 
@@ -654,6 +669,7 @@ cdef int reduce_into(Operator op, Tensor x, Plan *plan, Tensor result, Loop *loo
     cdef char *many = NULL
     cdef Py_ssize_t sizes[DIMENSIONS]
     cdef char *data = x.data
+    cdef int inner
     if x.count == 0:
         return 0
     memcpy(sizes, x.sizes, x.rank * sizeof(Py_ssize_t))
@@ -666,8 +682,6 @@ cdef int reduce_into(Operator op, Tensor x, Plan *plan, Tensor result, Loop *loo
     walk.source = x.element
     walk.preparation = preparation
     walk.direct = x.element == loop.types[1] and preparation != DEVIATION and preparation != COUNT
-    walk.rounds = (loop.types[2].kind == c"f" or loop.types[2].kind == c"c") \
-        and loop.function == loop_for(add_loops, op, loop.types[2]).function
     walk.buffer = few
     walk.capacity = FEW
     nest_begin(&nest, x.rank, sizes)
@@ -682,6 +696,10 @@ cdef int reduce_into(Operator op, Tensor x, Plan *plan, Tensor result, Loop *loo
         nest_operand(&nest, result.data, x.rank, sizes, steps)
     nest_operand(&nest, data, x.rank, sizes, x.steps)
     nest_order(&nest)
+    inner = nest.rank - 1
+    walk.rounds = inner > 0 and nest.steps[0][inner] == 0 and nest.steps[0][inner - 1] == 0 \
+        and (loop.types[2].kind == c"f" or loop.types[2].kind == c"c") \
+        and loop.function == loop_for(add_loops, op, loop.types[2]).function
     floating_point_begin()
     if x.count < LONG_WORK:
         reduce_nest(&walk, &nest)

@@ -2,12 +2,13 @@
 
 import math
 import operator
+import string
 
 import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import samples
-from fastops._contract import Dot, Product, VectorDot
+from fastops._contract import Dot, Einsum, Product, VectorDot
 from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray, share_ndarray
@@ -244,6 +245,8 @@ def _inner(x1, x2):
     x1, x2 = _array(x1), _array(x2)
     if x1.ndim == 0 or x2.ndim == 0:
         return multiply(x1, x2)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ValueError(f"inner: the last axes of shapes {x1.shape} and {x2.shape} differ in length")
     if x2.ndim <= 2:
         return matmul(x1, transpose(x2))
     return tensordot(x1, x2, axes=((-1,), (-1,)))
@@ -278,14 +281,17 @@ tensor([21, 43])""")
 # Einstein's notation
 
 def _subscripts(subscripts, operands):
-    # The form of NumPy's with lists of numbers (x1, [0, 1], x2, [1], [0]) becomes a string.
+    # The subscripts as a string and the operands as tensors. NumPy's other form, with lists of numbers
+    # (x1, [0, 1], x2, [1], [0]), becomes a string. A single operand comes here as it was given.
     if isinstance(subscripts, str):
-        return subscripts, [_array(value) for value in operands]
-    given = [subscripts, *operands]
-    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        single = "," not in subscripts and not (isinstance(operands, (tuple, list)) and len(operands) == 1
+                                                and hasattr(operands[0], "dtype"))
+        return subscripts, [_array(value) for value in ([operands] if single or not isinstance(operands, (tuple, list))
+                                                        else operands)]
+    given = [subscripts, *(operands if isinstance(operands, tuple) else [operands])]
 
     def spelled(numbers):
-        return "".join(["..." if number is Ellipsis else letters[number] for number in numbers])
+        return "".join(["..." if number is Ellipsis else string.ascii_letters[number] for number in numbers])
 
     terms = ",".join([spelled(numbers) for numbers in given[1::2]])
     if len(given) % 2:
@@ -329,30 +335,26 @@ def _einsum_shape(subscripts, shapes):
     return tuple(sizes[letter] for letter in before) + tuple(ellipsis if dots else ()) + tuple(sizes[letter] for letter in after)
 
 
-def _operand_list(operands):
-    return list(operands) if isinstance(operands, (tuple, list)) else [operands]
-
-
 def _einsum(subscripts, operands, *, out=None, dtype=None, optimize=False):
-    subscripts, tensors = _subscripts(subscripts, _operand_list(operands))
+    subscripts, tensors = _subscripts(subscripts, operands)
     arrays = [as_ndarray(tensor) for tensor in tensors]
     options = {"optimize": optimize} if optimize else {}
     if dtype is not None:
         options.update(dtype=dtype, casting="unsafe")
-    result = np.asarray(np.einsum(subscripts, *arrays, **options))
+    result = np.asarray(np.einsum(subscripts, *arrays, **options), dtype=dtype)
     if len(arrays) == 1 and np.may_share_memory(result, arrays[0]):
         result = result.copy()              # NumPy hands out views of a single operand; a result of ours is its own
     return share_ndarray(result) if out is None else multiply(share_ndarray(result), True, out)
 
 
 def _einsum_meta(subscripts, operands, *, out=None, dtype=None, optimize=False):
-    subscripts, tensors = _subscripts(subscripts, _operand_list(operands))
+    subscripts, tensors = _subscripts(subscripts, operands)
     shape = _einsum_shape(subscripts, [tensor.shape for tensor in tensors])
     return empty_meta(shape, dtype or np.result_type(*[tensor.dtype for tensor in tensors])) if out is None else out
 
 
 def _einsum_of_anything(subscripts, operands, **options):
-    subscripts, tensors = _subscripts(subscripts, _operand_list(operands))
+    subscripts, tensors = _subscripts(subscripts, operands)
     return einsum(subscripts, *tensors, **options)
 
 
@@ -370,7 +372,7 @@ def _einsum_samples(rng):
 einsum = declare(
     "einsum(Any subscripts, Any operands, *, Tensor(a!)? out=None, ScalarType? dtype=None, Any optimize=False) -> Tensor",
     "Sums of products by Einstein's notation: axes are named by letters, and those that the result lacks are summed.",
-    family="contraction", kernels={DispatchKey.Undefined: _einsum_of_anything, DispatchKey.CPU: _einsum,
+    family="contraction", kernels={DispatchKey.Undefined: _einsum_of_anything, DispatchKey.CPU: Einsum(machine.Kernel(_einsum)),
                                    DispatchKey.Meta: _einsum_meta},
     gather="operands", reference=np.einsum, samples=_einsum_samples, notes="""
 Parameters
