@@ -269,7 +269,7 @@ cdef Tensor operand(PyObject *value):
 cdef int parse_axis(Operator op, object value, int rank) except -1:
     cdef Py_ssize_t axis
     try:
-        axis = operator_index(value)
+        axis = operator_index(None if isinstance(value, bool) else value)
     except TypeError:
         raise TypeError(f"{op}: an axis is a whole number, a tuple of them or None, not {value!r}") from None
     if axis < -rank or axis >= rank:
@@ -974,11 +974,10 @@ cdef object run_variance(Kernel base, Operator op, PyObject **arguments, uint64_
         element = mean_element(element)
     else:
         wanted = FLOAT16 if x.element == FLOAT16 else element
-    if wanted.kind == c"c":
+    if wanted.kind == c"c" and not is_given(given):
         wanted = FLOAT64 if wanted == COMPLEX128 else FLOAT32
     if x.backend == CPU and (is_masked(arguments[kernel.at_where]) or is_given(arguments[kernel.at_mean])
-                             or is_given(given) and element_of(<object>given).kind != x.element.kind
-                             or is_given(given) and wanted == FLOAT16):
+                             or is_given(given) and (wanted.kind != c"f" or x.element.kind != c"f" or wanted == FLOAT16)):
         return through_numpy(kernel, op, arguments)
     real = element if element.kind == c"f" else FLOAT64 if element == COMPLEX128 else FLOAT32
     if is_given(arguments[kernel.at_correction]):

@@ -212,7 +212,7 @@ def test_errors(name):
             function(x, axis=axis)
     with pytest.raises(ValueError, match="duplicate"):
         function(x, axis=(0, -2))
-    for axis in (0.5, "0", (1.0,)):
+    for axis in (0.5, "0", (1.0,), True):
         with pytest.raises(TypeError, match="axis"):
             function(x, axis=axis)
     with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
@@ -301,6 +301,16 @@ def test_where(name, data):
 def test_where_needs_an_identity():
     with pytest.raises(ValueError, match="initial"):
         fo.max(fo.ones(3), where=fo.asarray([True, False, True]))
+
+
+@pytest.mark.parametrize("name", ("var", "std"))
+@pytest.mark.parametrize("dtype, wanted", (("f8", "f4"), ("f4", "f8"), ("i4", "f4"), ("f8", "f2"), ("c8", "c16"), ("f8", "c8")))
+def test_dtype_of_spreads(name, dtype, wanted):
+    array = samples.array(np.random.default_rng(8), (4, 5), dtype)
+    ours, theirs = getattr(fo, name)(fo.asarray(array), 0, wanted), getattr(np, name)(array, 0, wanted)
+    meta = getattr(fo, name)(fo.empty((4, 5), dtype=dtype, device="meta"), 0, wanted)
+    assert ours.dtype == theirs.dtype == meta.dtype
+    np.testing.assert_allclose(as_ndarray(ours), theirs, rtol=8 * np.finfo(wanted).eps)
 
 
 def test_correction_is_ddof():
