@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, finish_layout,
+from fastops._dispatch cimport (CPU, META, ElementType, Kernel, Operator, Tensor, element_of, finish_layout,
                                 is_tensor, new_tensor, new_view, require_writable, shape_tuple)
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, Loop, LoopFunction, Nest, UfuncLoops, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, nest_begin, nest_next, nest_operand, nest_order,

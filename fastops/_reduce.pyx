@@ -15,7 +15,7 @@ from libc.string cimport memchr, memcpy, memset
 
 cimport numpy
 
-from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, element_type,
+from fastops._dispatch cimport (CONTIGUOUS, CPU, ElementType, Kernel, Operator, Tensor, element_of, element_type,
                                 finish_layout, is_tensor, new_strided, new_tensor, new_view, require_writable)
 from fastops._loops cimport (BOOL_CODE, DIMENSIONS, LONG_WORK, Loop, Nest, UfuncLoops, cast_strided, contiguous_copy,
                              copy_into, floating_point_begin, floating_point_end, nest_begin, nest_next, nest_operand,
