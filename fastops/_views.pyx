@@ -776,12 +776,28 @@ cdef object run_getitem(Kernel kernel, Operator op, PyObject **arguments, uint64
     if source.backend != CPU:
         raise NotImplementedError(f"{op}: indexing by arrays on device '{source.device}' is not there; move to the CPU")
     array = to_ndarray(source)
+    axis = lone_array(index) if source.count else 0
     try:
-        array = array[index]
+        # Row-major at once, where NumPy's indexing would lay out the chosen axis first.
+        array = np.take(array, index[axis], axis) if axis > 0 else array[index]
     except IndexError as error:
         raise IndexError(f"{op}: {error}") from None
     source = from_ndarray(array if is_ndarray(<PyObject *>array) else np.asarray(array))
     return source if source.flags & CONTIGUOUS else contiguous_copy(source, source.element)
+
+
+cdef int lone_array(object index) except -1:
+    # The place of an integer array that stands last, behind nothing but ":"; 0 if the index is not of this form.
+    cdef Py_ssize_t position, last
+    if not PyTuple_CheckExact(<PyObject *>index):
+        return 0
+    last = PyTuple_GET_SIZE(<PyObject *>index) - 1
+    for position in range(last):
+        if not PySlice_Check(PyTuple_GET_ITEM(<PyObject *>index, position)) or index[position] != slice(None):
+            return 0
+    if last < 1 or not is_ndarray(PyTuple_GET_ITEM(<PyObject *>index, last)) or index[last].dtype.kind != "i":
+        return 0
+    return <int>last
 
 
 cdef object chosen_meta(Operator op, Tensor source, object index):

@@ -1,5 +1,7 @@
 """Shapes: views of the same memory with other axes, and arrays put together."""
 
+import math
+
 import numpy as np
 
 from fastops import _dispatch as machine
@@ -392,6 +394,9 @@ tile = composite(
 tensor([1, 2, 1, 2])""")
 
 
+FEW = 16
+
+
 def along(x, axis, name):
     """x and an axis of it counted from the front; None, and an array without axes, are x flattened."""
     if axis is None:
@@ -406,9 +411,11 @@ def _repeat(x, repeats, /, axis=None):
     if isinstance(repeats, int):
         if repeats < 0:
             raise ValueError(f"repeat: the number of repetitions is {repeats}; it cannot be negative")
-        before, after = x.shape[:axis + 1], x.shape[axis + 1:]
-        seen = broadcast_to(expand_dims(x, axis + 1), (*before, repeats, *after))
-        return reshape(seen, (*before[:-1], length * repeats, *after), copy=True)
+        before, after = x.shape[:axis], x.shape[axis + 1:]
+        if 0 < repeats <= FEW and math.prod(after) <= FEW:      # a pass for each repetition: no short inner runs
+            return reshape(stack([x] * repeats, axis + 1), (*before, length * repeats, *after))
+        seen = broadcast_to(expand_dims(x, axis + 1), (*before, length, repeats, *after))
+        return reshape(seen, (*before, length * repeats, *after), copy=True)
     if getattr(repeats, "device", "cpu") == "meta":
         raise NotImplementedError("repeat: the length of the result depends on the values of repeats, which are not there "
                                   "on device 'meta'")
