@@ -241,6 +241,7 @@ def test_many_dimensions(rank):
     assert_array_equal(fo.broadcast_to(x, (2, 3) + (1,) * (rank - 3) + (4,)),
                                   np.broadcast_to(reference, (2, 3) + (1,) * (rank - 3) + (4,)))
     assert_array_equal(fo.copy(x.T), reference.T)
+    assert_array_equal(fo.tile(x, 2), np.tile(reference, 2))
 
 
 def test_too_many_dimensions():
