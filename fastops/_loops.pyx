@@ -55,6 +55,14 @@ cdef extern from *:
     void fastops_clear_status() noexcept nogil
     int FASTOPS_INVALID, FASTOPS_DIVIDE, FASTOPS_OVER, FASTOPS_UNDER
 
+cdef extern from "numpy/ufuncobject.h":
+    # The struct itself: the declarations that Cython's users import differ between NumPy's versions.
+    ctypedef struct UfuncFields "struct _tagPyUFuncObject":
+        void **functions
+        void **data
+        int ntypes
+        const char *types
+
 cdef extern from "_casts.h":
     ctypedef void (*CastLoop "fastops_cast")(char *, Py_ssize_t, const char *, Py_ssize_t, Py_ssize_t) noexcept nogil
     CastLoop cast_loops[14][14]
@@ -782,7 +790,7 @@ cdef class UfuncLoops(Loops):
 
     cdef Loop *resolve(self, Operator op, const int *codes) except NULL:
         cdef int position, operand, number, nargs = self.input_count + self.output_count
-        cdef numpy.ufunc ufunc = self.ufunc
+        cdef UfuncFields *ufunc = <UfuncFields *>self.ufunc
         cdef Loop *loop
         cdef int wanted[OPERANDS]
         inputs = tuple([dtype_of_code(codes[position]) for position in range(self.input_count)])
@@ -799,7 +807,7 @@ cdef class UfuncLoops(Loops):
                 if canonical_codes[number] != wanted[operand]:
                     break
             else:
-                loop = self.keep(op, codes, <LoopFunction><void *>ufunc.functions[position], ufunc.data[position])
+                loop = self.keep(op, codes, <LoopFunction>ufunc.functions[position], <void *>ufunc.data[position])
                 for operand in range(nargs):
                     loop.types[operand] = element_type(wanted[operand])
                 return loop
