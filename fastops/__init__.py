@@ -30,6 +30,9 @@ from fastops.ops.index import getitem, item, setitem
 from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
                                 cumulative_sum, logsumexp, max, mean, min, prod, std, sum, var)
 from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensordot, vecdot, vecmat
+from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
+                                   iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,
+                                   sinc, trace, vander, vstack)
 from fastops import library
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain

@@ -943,7 +943,7 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
                 plain = first.flags & CONTIGUOUS != 0
             elif plain:
                 plain = ((<Tensor>value).flags & CONTIGUOUS != 0 and (<Tensor>value).rank == first.rank
-                         and same_sizes(<Tensor>value, first))
+                         and (<Tensor>value).backend == CPU and same_sizes(<Tensor>value, first))
         else:
             tensors[position] = NULL
             codes[position] = scalar_code(value)
@@ -1038,7 +1038,7 @@ cdef object run_general(Operator op, Loop *loop, int inputs, int outputs, PyObje
     for position in range(inputs):
         operands[position] = tensors[position]
         if tensors[position] != NULL:
-            common_device(<Tensor>tensors[position], &backend, &device_index, first)
+            common_device(op, <Tensor>tensors[position], &backend, &device_index, first)
             first = False
     broadcast(op, inputs, operands, &rank, sizes)
     if outputs == 2 and given != NULL:
@@ -1093,11 +1093,15 @@ cdef Tensor result_tensor(Operator op, PyObject *given, int inputs, PyObject **o
     return out
 
 
-cdef void common_device(Tensor tensor, int *backend, int *device_index, bint first) noexcept:
-    # Meta takes part with any device, and so does the CPU, whose kernels check what they can read.
-    if first or tensor.backend == META or (backend[0] == CPU and tensor.backend != CPU):
-        backend[0] = META if not first and backend[0] == META else tensor.backend
-        device_index[0] = tensor.device_index
+cdef int common_device(Operator op, Tensor tensor, int *backend, int *device_index, bint first) except -1:
+    # Meta takes part with any device; all else must be memory that the CPU reads.
+    if tensor.backend == META:
+        backend[0], device_index[0] = META, 0
+    elif tensor.backend != CPU:
+        raise TypeError(f"{op}: this kernel reads the CPU's memory, not that of device '{tensor.device}'")
+    elif first:
+        backend[0], device_index[0] = CPU, 0
+    return 0
 
 
 cdef Py_ssize_t *memory_order(int count, PyObject **operands, int rank, const Py_ssize_t *sizes) noexcept:
@@ -1115,6 +1119,8 @@ cdef int require_output(Operator op, Tensor out, int rank, const Py_ssize_t *siz
     if out.rank != rank or memcmp(out.sizes, sizes, rank * sizeof(Py_ssize_t)) != 0:
         raise ValueError(f"{op}: the result has shape {shape_tuple(rank, sizes)}, which does not fit into the "
                          f"output of shape {out.shape}")
+    if out.backend != backend and out.backend == META:
+        raise ValueError(f"{op}: the output is on device 'meta', which has no memory to write")
     if out.backend != backend or out.device_index != device_index:
         raise ValueError(f"{op}: the output is on device '{out.device}', the arguments are not")
     require_castable(element, out.element, op)

@@ -7,7 +7,7 @@ import pytest
 
 import fastops as fo
 from fastops import registry
-from fastops.testing import LAWS, check_op
+from fastops.testing import LAWS, as_meta, as_tensors, check_op, results_of
 
 OPERATORS = [operator for operator in registry.operators.values() if operator.namespace == "fastops"]
 NAMES = [operator.__name__ for operator in OPERATORS]
@@ -55,6 +55,25 @@ def test_elementwise_errors_are_numpys(operator):
         operator(*["text"] * len(inputs))
     with pytest.raises((TypeError, ValueError)):
         operator(*[object()] * len(inputs))
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=NAMES)
+def test_tensors_without_data_beside_others(operator):
+    """One operand on the meta device: the result is there too, or an exception says why not."""
+    seen = 0
+    for sample in operator.rules.samples(np.random.default_rng(0)):
+        arrays = [position for position, value in enumerate(sample.args) if isinstance(value, np.ndarray)]
+        for chosen in arrays if len(arrays) > 1 else ():
+            args = [as_meta(value) if position == chosen else as_tensors(value) for position, value in enumerate(sample.args)]
+            seen += 1
+            try:
+                result = operator(*args, **as_tensors(sample.kwargs))
+            except (TypeError, ValueError, NotImplementedError):
+                continue
+            for tensor in results_of(result):
+                assert tensor is None or tensor.device == "meta", f"{sample} gives {tensor.device}"
+        if seen > 60:
+            break
 
 
 def fitting_dtype(operator):
