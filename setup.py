@@ -1,6 +1,7 @@
 """Builds the compiled rooms. Everything else stands in pyproject.toml."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy
@@ -20,13 +21,16 @@ DIRECTIVES = {
 }
 NUMPY_API = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")]
 # FASTOPS_CFLAGS replaces the flags, for sanitizers and profiles; no -march: a wheel runs on other machines too.
-FLAGS = os.environ.get("FASTOPS_CFLAGS", "-O3 -g0 -fno-strict-aliasing -Wno-sign-compare").split()
+FLAGS = os.environ.get("FASTOPS_CFLAGS", "-O3 -g0 -fvisibility=hidden -fno-strict-aliasing -Wno-sign-compare").split()
 
 
-class ParallelBuild(build_ext):
-    """The extensions side by side, one for each processor."""
+class BuildRooms(build_ext):
+    """The extensions side by side, one for each processor; an editable installation compiles only what changed."""
 
     def finalize_options(self):
+        if self.editable_mode:      # setuptools would build in a folder that it throws away
+            self.build_lib = "build/lib"
+            self.build_temp = f"build/{sys.implementation.cache_tag}"
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
 
@@ -38,4 +42,4 @@ extensions = [Extension(".".join(source.with_suffix("").parts), [str(source)],
               for source in sources]
 
 setup(ext_modules=cythonize(extensions, build_dir="build", compiler_directives=DIRECTIVES),
-      cmdclass={"build_ext": ParallelBuild})
+      cmdclass={"build_ext": BuildRooms})

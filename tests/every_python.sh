@@ -7,7 +7,7 @@ for version in 3.11 3.12 3.13; do
     found=""
     for candidate in "$(command -v "python$version" || true)" "$HOME"/.pyenv/versions/"$version"*/bin/"python$version"; do
         # A launcher may be on the path without the interpreter behind it: only one that runs counts.
-        if [ -n "$candidate" ] && "$candidate" -c "import sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" 2>/dev/null; then
+        if [ -n "$candidate" ] && "$candidate" -c "import ensurepip, sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$version')" 2>/dev/null; then
             found=$candidate
             break
         fi

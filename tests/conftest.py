@@ -1,0 +1,9 @@
+"""What all tests share: hypothesis draws the same examples in every run, so that a failure is the change's own.
+
+``pytest --hypothesis-profile default`` draws new ones.
+"""
+
+from hypothesis import settings
+
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
