@@ -4,6 +4,7 @@
 #   make test-smoke  the quick set
 #   make test-all    the tests under every supported Python that is found
 #   make bench       the table of small calls beside NumPy (and PyTorch, where it is installed); the cost of the import
+#   make sanitize    the tests on a build with AddressSanitizer and UBSan (gcc; three minutes and more)
 #   make clean       removes all that these made
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ SOURCES = $(shell find fastops -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
 NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
     print(*project["build-system"]["requires"], *project["project"]["optional-dependencies"]["test"], sep="\n")
 
-.PHONY: demo test test-smoke test-all bench clean
+.PHONY: demo test test-smoke test-all bench sanitize clean
 
 # Other flags or directives may stand in setup.py now: what was built with the old ones goes.
 $(VENV)/.made: pyproject.toml setup.py
@@ -47,8 +48,11 @@ test-all:
 	@tests/every_python.sh
 
 bench: $(BUILT)
-	$(RUN) benchmarks/calls.py
+	$(RUN) benchmarks/calls.py --json benchmarks/results/calls.json
 	$(RUN) benchmarks/import_time.py
+
+sanitize: $(BUILT)
+	tests/sanitize.sh
 
 clean:
 	rm -rf build .venv .venv-* *.egg-info

@@ -58,6 +58,13 @@ cdef extern from *:
     #define fastops_lowest(bits) __builtin_ctzll(bits)
     #endif
 
+    /* How many freed blocks and headers are kept for reuse. None under a sanitizer: it is to see every free. */
+    #ifdef FASTOPS_SANITIZE
+    enum { FASTOPS_KEPT_BLOCKS = 0, FASTOPS_KEPT_HEADERS = 0 };
+    #else
+    enum { FASTOPS_KEPT_BLOCKS = 64, FASTOPS_KEPT_HEADERS = 128 };
+    #endif
+
     /* A value that is never a tensor, nor holds one, nor needs conversion. */
     static inline int fastops_plain(PyObject *value) {
         PyTypeObject *type = Py_TYPE(value);
@@ -81,6 +88,7 @@ cdef extern from *:
     void fastops_aligned_free(void *block) nogil
     int fastops_highest(uint64_t bits) nogil
     int fastops_lowest(uint64_t bits) nogil
+    int FASTOPS_KEPT_BLOCKS, FASTOPS_KEPT_HEADERS
     bint fastops_plain(PyObject *value)
     bint fastops_plain_tuple(PyObject *value)
 
@@ -494,11 +502,12 @@ cdef int parse_device(object value, int *backend, int *index) except -1:
 
 cdef enum:
     SIZE_CLASSES = 4
-    BLOCKS_KEPT = 64
+    MOST_BLOCKS = 64
+    MOST_HEADERS = 128
 
 cdef Py_ssize_t class_bytes[SIZE_CLASSES]
 class_bytes[0], class_bytes[1], class_bytes[2], class_bytes[3] = 64, 256, 1024, 4096
-cdef Storage *kept_blocks[SIZE_CLASSES][BLOCKS_KEPT]
+cdef Storage *kept_blocks[SIZE_CLASSES][MOST_BLOCKS]
 cdef int kept_count[SIZE_CLASSES]
 cdef Allocator allocators[BACKEND_COUNT]
 memset(allocators, 0, sizeof(allocators))
@@ -568,7 +577,7 @@ cdef void release_storage(Storage *storage) noexcept:
     storage.release = NULL
     storage.flags = 0
     cdef int32_t size_class = storage.size_class
-    if size_class >= 0 and kept_count[size_class] < BLOCKS_KEPT:
+    if size_class >= 0 and kept_count[size_class] < FASTOPS_KEPT_BLOCKS:
         kept_blocks[size_class][kept_count[size_class]] = storage
         kept_count[size_class] += 1
     else:
@@ -577,10 +586,7 @@ cdef void release_storage(Storage *storage) noexcept:
         Py_DECREF(owner)
 
 
-cdef enum:
-    HEADERS_KEPT = 128
-
-cdef PyObject *kept_headers[HEADERS_KEPT]
+cdef PyObject *kept_headers[MOST_HEADERS]
 cdef int headers_count = 0
 cdef Py_ssize_t weak_references_offset = 0
 cdef destructor cython_dealloc = NULL
@@ -763,7 +769,7 @@ cdef void tensor_dealloc(PyObject *self) noexcept:
         free((<Tensor>self).sizes)
         (<Tensor>self).rank = 0
     (<Tensor>self).storage = NULL
-    if Py_TYPE(self) == tensor_type and headers_count < HEADERS_KEPT:
+    if Py_TYPE(self) == tensor_type and headers_count < FASTOPS_KEPT_HEADERS:
         if PyObject_GC_IsTracked(self):
             PyObject_GC_UnTrack(self)
         if (<PyObject **>(<char *>self + weak_references_offset))[0] != NULL:
@@ -772,7 +778,7 @@ cdef void tensor_dealloc(PyObject *self) noexcept:
             release_storage(storage)
         if (<Tensor>self).autograd is not None:
             (<Tensor>self).autograd = None
-        if headers_count < HEADERS_KEPT:
+        if headers_count < FASTOPS_KEPT_HEADERS:
             kept_headers[headers_count] = self
             headers_count += 1
             return
@@ -1516,6 +1522,8 @@ cdef class Operator:
             self.names[position] = <PyObject *>parameter.name
             if not parameter.keyword_only:
                 self.positional_count = position + 1
+            if parameter.positional_only:
+                self.positional_only_count = position + 1
             if parameter.required:
                 self.required_mask |= bit
             if parameter.holds_tensors:
@@ -1740,31 +1748,33 @@ cdef object bind_array(Operator op, PyObject **arguments, PyObject *const *given
     cdef Py_ssize_t position, keyword, first_keyword = count
     cdef PyObject *name
     cdef tuple gathered = None
-    for position in range(op.parameter_count):
-        arguments[position] = NULL
+    cdef uint64_t missing_mask = op.required_mask
+    memset(arguments, 0, op.parameter_count * sizeof(PyObject *))
     if op.gather >= 0 and count > op.gather + 1:
         gathered = surplus(given + op.gather, count - op.gather)
         arguments[op.gather] = <PyObject *>gathered
         count = op.gather
+        missing_mask &= ~(<uint64_t>1 << op.gather)
     elif count > op.positional_count:
         raise errors.ArgumentError(f"{op} takes at most {op.positional_count} positional arguments "
                                    f"({count} given): {op._schema}")
     for position in range(count):
         arguments[position] = given[position]
+        missing_mask &= ~(<uint64_t>1 << position)
     if keywords != NULL:
         for keyword in range(PyTuple_GET_SIZE(keywords)):
             name = PyTuple_GET_ITEM(keywords, keyword)
             position = find_name(op, name)
-            if position < 0 or (<Parameter>op.parameters[position]).positional_only:
+            if position < op.positional_only_count:
                 raise errors.ArgumentError(f"{op} got an unexpected keyword argument {<object>name!r}: "
                                            f"{op._schema}")
             if arguments[position] != NULL:
                 raise errors.ArgumentError(f"{op} got several values for argument {<object>name!r}: "
                                            f"{op._schema}")
             arguments[position] = given[first_keyword + keyword]
-    for position in range(op.parameter_count):
-        if op.required_mask >> position & 1 and arguments[position] == NULL:
-            raise_missing(op, arguments)
+            missing_mask &= ~(<uint64_t>1 << position)
+    if missing_mask:
+        raise_missing(op, arguments)
     return gathered
 
 
