@@ -48,6 +48,7 @@ test-all:
 	@tests/every_python.sh
 
 bench: $(BUILT)
+	@mkdir -p benchmarks/results
 	$(RUN) benchmarks/calls.py --json benchmarks/results/calls.json
 	$(RUN) benchmarks/import_time.py
 
