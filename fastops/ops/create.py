@@ -361,5 +361,7 @@ def _is_operand(obj):
         getattr(type(obj), "__array_ufunc__", True) is not None
 
 
+# NumPy's arrays and scalars leave `array + tensor` to the tensor.
+machine.install_method("__array_priority__", 100.0)
 machine.install_hook("array", asarray)
 machine.install_hook("operand", _is_operand)
