@@ -1,7 +1,8 @@
 """A small dispatcher in plain Python, written from the specification: the oracle of the machine in C.
 
-Tensors are anything with a set of keys; kernels are Python functions ``kernel(operator, keys, *args)`` that may call
-``operator.redispatch``, other operators, and the guards. Nothing here is fast, and nothing is folded.
+Tensors are anything with a set of keys; kernels are Python functions ``kernel(operator, keys, *args, **kwargs)`` that
+may call ``operator.redispatch``, other operators, and the guards. Nothing here is fast, and nothing is folded: every
+call asks the registered kernels anew.
 """
 
 import contextlib
@@ -23,6 +24,13 @@ class Tensor:
 
     def __init__(self, *keys):
         self.keys = frozenset(keys)
+
+
+def keys_of(value):
+    """The keys that an argument brings: a tensor's own, those within a list, none for anything else."""
+    if isinstance(value, (list, tuple)):
+        return frozenset().union(*map(keys_of, value))
+    return value.keys if isinstance(value, Tensor) else frozenset()
 
 
 class Dispatcher:
@@ -94,12 +102,12 @@ class Operator:
                 keys.add("BackendSelect")
         return keys
 
-    def __call__(self, *args):
-        keys = set().union(*[arg.keys for arg in args if isinstance(arg, Tensor)])
+    def __call__(self, *args, **kwargs):
+        keys = keys_of([*args, *kwargs.values()])
         keys = (keys | self.forced() | self.dispatcher.included) - self.dispatcher.excluded
-        return self.redispatch(keys, *args)
+        return self.redispatch(keys, *args, **kwargs)
 
-    def redispatch(self, keys, *args):
+    def redispatch(self, keys, *args, **kwargs):
         """Run the highest key of *keys* that this operator does not pass over."""
         keys = frozenset(key for key in keys if not self.is_passed_over(key))
         top = max(keys, key=PRIORITY.get, default="Undefined")
@@ -108,7 +116,7 @@ class Operator:
         if kernel is FALLTHROUGH:               # this backend's slot only, or Undefined itself
             if top == "Undefined":
                 raise NoKernel(self.name)
-            return self.redispatch(keys - {top}, *args)
+            return self.redispatch(keys - {top}, *args, **kwargs)
         if kernel is None:
             raise NoKernel(self.name)
-        return kernel(self, keys, *args)
+        return kernel(self, keys, *args, **kwargs)

@@ -1,6 +1,9 @@
-"""Random tables, fallbacks, guards and redispatches: the machine walks as the reference dispatcher does."""
+"""The machine walks as the reference dispatcher does: on every small table, and on random programs."""
 
-import pytest
+import contextlib
+import itertools
+import threading
+
 from hypothesis import given, settings, strategies as st
 
 import fastops as fo
@@ -9,27 +12,43 @@ from fastops import _dispatch as machine
 from fastops.schema import parse_schema
 
 RUNTIME = reference.KEYS[1:-1]                  # TransformFront has a kernel of the machine's own
-FUNCTIONALITIES = ["Python", "Batched", "Autograd", "Autocast"]
-PLACES = [*reference.KEYS[:-1], *[key + backend for key in ("Autograd", "Autocast") for backend in ("CPU", "Meta", "CUDA")],
+PLACES = [*reference.KEYS[:-1],
+          *[key + backend for key in ("Autograd", "Autocast") for backend in ("CPU", "CUDA", "PrivateUse1", "Meta")],
           "CompositeExplicitAutograd", "CompositeImplicitAutograd"]
 OPERATORS = ["f", "g", "h"]
 TENSORS = {"cpu": ("CPU",), "meta": ("Meta",)}
+PARAMETERS = "Tensor? a=None, Tensor[] rest=[], *, Tensor? k=None"      # every way by which a tensor can come
+LONGEST_CHAIN = 6                               # of kernels that call each other
 
+# What a name stands for is drawn evenly, so frequent things are named more than once: a program in which no kernel
+# is found tells little.
+FREQUENT = ["CPU", "Meta", "Autograd", "AutogradCPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd"]
+places = st.sampled_from([*PLACES, *FREQUENT, *FREQUENT])
 keys = st.sets(st.sampled_from(RUNTIME), max_size=3).map(sorted)
+operators = st.sampled_from(OPERATORS)
+arguments = st.tuples(st.sampled_from([None, *TENSORS]), st.lists(st.sampled_from(sorted(TENSORS)), max_size=2),
+                      st.sampled_from([None, None, *TENSORS]))
+endings = st.sampled_from([("return",), ("return",), ("down",), ("down",), ("down",), ("fallthrough",),
+                           ("fallthrough",), ("raise",)])
 behaviours = st.one_of(
-    st.just(("return",)), st.just(("return",)), st.just(("down",)), st.just(("down",)), st.just(("raise",)),
-    st.just(("fallthrough",)),
-    st.tuples(st.just("call"), st.sampled_from(OPERATORS), st.sampled_from(["args", "none", "cpu", "meta"])),
-    st.tuples(st.sampled_from(["exclude", "include"]), keys, st.sampled_from(OPERATORS)),
-    st.tuples(st.just("jump"), keys))
-tables = st.dictionaries(st.sampled_from(PLACES), behaviours, min_size=1, max_size=6)
+    *[endings] * 6,
+    st.tuples(st.just("jump"), keys),
+    st.tuples(st.just("call"), operators, st.one_of(st.none(), arguments)),
+    st.tuples(st.just("attempt"), operators),
+    st.tuples(st.sampled_from(["exclude", "include"]), keys, operators),
+    st.tuples(st.just("register"), operators, places, st.tuples(st.booleans(), endings)))
+entries = st.tuples(st.sampled_from([True, True, False]), behaviours)   # is it given the key set; what does it do
+calls = st.tuples(st.just("call"), operators, arguments,
+                  st.sampled_from(["plain", "plain", "plain", "exclude", "include", "include", "redispatch"]), keys)
+steps = st.one_of(
+    *[calls] * 3,
+    st.tuples(st.just("register"), operators, places, st.one_of(st.none(), entries)),
+    st.tuples(st.just("fallback"), st.sampled_from(RUNTIME), st.one_of(st.none(), entries)))
 programs = st.fixed_dictionaries({
-    "tables": st.fixed_dictionaries({name: tables for name in OPERATORS}),
-    "fallbacks": st.dictionaries(st.sampled_from(FUNCTIONALITIES), behaviours, max_size=2),
-    "calls": st.lists(st.tuples(st.sampled_from(OPERATORS), st.lists(st.sampled_from(sorted(TENSORS)), max_size=2),
-                                st.sampled_from(["plain", "exclude", "include", "redispatch"]), keys),
-                      min_size=1, max_size=4)})
-DEPTH = 6
+    "tables": st.fixed_dictionaries({name: st.dictionaries(places, entries, min_size=2, max_size=7)
+                                     for name in OPERATORS}),
+    "fallbacks": st.dictionaries(st.sampled_from(RUNTIME), entries, max_size=2),
+    "steps": st.tuples(st.lists(steps, max_size=5), calls).map(lambda drawn: [*drawn[0], drawn[1]])})
 
 
 class Boom(Exception):
@@ -41,81 +60,140 @@ class TooDeep(Exception):
 
 
 class Program:
-    """One random program, run on either dispatcher through a few functions that differ."""
+    """One random program; what a dispatcher does its own way is left to the two subclasses."""
 
     def __init__(self, program):
-        self.program = program
+        self.steps = program["steps"]
         self.log = []
         self.depth = 0
+        self.tensors = {name: self.tensor(name) for name in TENSORS}
+        self.operators = {name: self.operator(name) for name in OPERATORS}
+        for name, table in program["tables"].items():
+            for place, entry in table.items():
+                self.register(name, place, entry)
+        for key, entry in program["fallbacks"].items():
+            self.set_fallback(key, entry)
 
-    def kernel(self, place, behaviour):
-        """The body of a kernel, the same for both: *operator* and *keys* are the dispatcher's own."""
-        def run(operator, keys, *args):
-            names = sorted(self.key_names(keys))
-            self.log.append((self.operator_name(operator), place, tuple(names)))
+    def body(self, place, behaviour):
+        """What a kernel does once it is called as ``run(operator, keys or None, *args, **kwargs)``."""
+        def run(operator, keys, *args, **kwargs):
+            names = None if keys is None else sorted(self.key_names(keys), key=reference.PRIORITY.get)
+            given = self.tensor_names([*args, *kwargs.values()])
+            self.log.append((self.operator_name(operator), place, names, given, self.state()))
             self.depth += 1
             try:
-                if self.depth > DEPTH:
+                if self.depth > LONGEST_CHAIN:
                     raise TooDeep
-                return self.act(behaviour, operator, names, args)
+                return self.act(behaviour, operator, names, args, kwargs)
             finally:
                 self.depth -= 1
         return run
 
-    def act(self, behaviour, operator, names, args):
-        kind = behaviour[0]
-        if kind == "return":
-            return args[0] if args else self.tensors["cpu"]
+    def act(self, behaviour, operator, names, args, kwargs):
+        kind, *details = behaviour
         if kind == "raise":
             raise Boom
-        if kind == "down":          # hand down to the keys below
-            rest = sorted(names, key=reference.PRIORITY.get)[:-1]
-            return self.redispatch(operator, rest, args)
+        if kind == "down" and names:            # hand down to the keys below its own
+            return self.redispatch(operator, names[:-1], args, kwargs)
         if kind == "jump":
-            return self.redispatch(operator, behaviour[1], args)
+            return self.redispatch(operator, details[0], args, kwargs)
         if kind == "call":
-            given = {"args": args, "none": ()}.get(behaviour[2], (self.tensors.get(behaviour[2]),))
-            return self.call(self.operators[behaviour[1]], given)
-        with self.guard(kind, behaviour[1]):
-            return self.call(self.operators[behaviour[2]], args)
+            name, instead = details
+            args, kwargs = (args, kwargs) if instead is None else self.arguments(instead)
+            return self.operators[name](*args, **kwargs)
+        if kind == "attempt":
+            with contextlib.suppress(Boom, self.no_kernel):
+                return self.operators[details[0]](*args, **kwargs)
+        if kind in ("exclude", "include"):
+            keys, name = details
+            with self.guard(kind, keys):
+                return self.operators[name](*args, **kwargs)
+        if kind == "register":                  # perhaps in its own place, while it runs
+            name, place, entry = details
+            self.register(name, place, entry)
+            return self.operators[name](*args, **kwargs)
+        return next(self.flat([*args, *kwargs.values()]), self.tensors["cpu"])
+
+    def arguments(self, names):
+        first, rest, keyword = names
+        return ((first and self.tensors[first], [self.tensors[name] for name in rest]),
+                {"k": keyword and self.tensors[keyword]})
+
+    def flat(self, value):
+        if isinstance(value, (list, tuple)):
+            for item in value:
+                yield from self.flat(item)
+        elif value is not None:
+            yield value
+
+    def tensor_names(self, value):
+        """By identity: what a kernel is given are the tensors of the call."""
+        return [next(name for name, tensor in self.tensors.items() if tensor is found) for found in self.flat(value)]
 
     def run(self):
-        """Every call's outcome, and the log of kernels."""
+        """The outcome of every call, and the log of the kernels that ran."""
         outcomes = []
-        for name, given, how, keys in self.program["calls"]:
-            args = tuple(self.tensors[tensor] for tensor in given)
-            operator = self.operators[name]
-            try:
-                if how == "redispatch":
-                    result = self.redispatch(operator, keys, args)
-                elif how == "plain":
-                    result = self.call(operator, args)
-                else:
-                    with self.guard(how, keys):
-                        result = self.call(operator, args)
-                outcomes.append(next(name for name, tensor in self.tensors.items() if tensor is result))
-            except (Boom, TooDeep) as error:
-                outcomes.append(type(error).__name__)
-            except self.no_kernel:
-                outcomes.append("no kernel")
+        for kind, *details in self.steps:
+            if kind == "call":
+                outcomes.append(self.outcome(*details))
+            elif kind == "register":
+                self.register(*details)
+            else:
+                self.set_fallback(*details)
         return outcomes, self.log
+
+    def outcome(self, name, given, how, keys):
+        operator = self.operators[name]
+        args, kwargs = self.arguments(given)
+        try:
+            if how == "redispatch":
+                result = self.redispatch(operator, keys, args, kwargs)
+            else:
+                with self.guard(how, keys) if how != "plain" else contextlib.nullcontext():
+                    result = operator(*args, **kwargs)
+        except (Boom, TooDeep) as error:
+            return type(error).__name__
+        except self.no_kernel:
+            return "no kernel"
+        return self.tensor_names(result)
 
 
 class OnReference(Program):
     no_kernel = reference.NoKernel
 
     def __init__(self, program):
-        super().__init__(program)
         self.dispatcher = reference.Dispatcher()
-        self.tensors = {name: reference.Tensor(*keys) for name, keys in TENSORS.items()}
-        self.dispatcher.fallbacks = {key: self.entry("fallback " + key, behaviour)
-                                     for key, behaviour in program["fallbacks"].items()}
-        self.operators = {name: reference.Operator(self.dispatcher, name, {
-            place: self.entry(place, behaviour) for place, behaviour in table.items()})
-            for name, table in program["tables"].items()}
+        super().__init__(program)
 
-    def entry(self, place, behaviour):
-        return reference.FALLTHROUGH if behaviour[0] == "fallthrough" else self.kernel(place, behaviour)
+    def tensor(self, name):
+        return reference.Tensor(*TENSORS[name])
+
+    def operator(self, name):
+        return reference.Operator(self.dispatcher, name, {})
+
+    def kernel(self, place, entry):
+        with_keyset, behaviour = entry
+        if behaviour == ("fallthrough",):
+            return reference.FALLTHROUGH
+        body = self.body(place, behaviour)
+        return body if with_keyset else lambda operator, keys, *args, **kwargs: body(operator, None, *args, **kwargs)
+
+    def register(self, name, place, entry):
+        self.operators[name].kernels.pop(place, None)
+        if entry is not None:
+            self.operators[name].kernels[place] = self.kernel(place, entry)
+
+    def set_fallback(self, key, entry):
+        self.dispatcher.fallbacks[key] = None if entry is None else self.kernel("fallback " + key, entry)
+
+    def redispatch(self, operator, keys, args, kwargs):
+        return operator.redispatch(keys, *args, **kwargs)
+
+    def guard(self, kind, keys):
+        return getattr(self.dispatcher, kind)(keys)
+
+    def state(self):
+        return set(self.dispatcher.included), set(self.dispatcher.excluded)
 
     def key_names(self, keys):
         return keys
@@ -123,52 +201,59 @@ class OnReference(Program):
     def operator_name(self, operator):
         return operator.name
 
-    def redispatch(self, operator, keys, args):
-        return operator.redispatch(frozenset(keys), *args)
 
-    def call(self, operator, args):
-        return operator(*args)
-
-    def guard(self, kind, keys):
-        return getattr(self.dispatcher, kind)(keys)
-
-
-def key_set(keys):
+def key_set(names):
     result = fo.DispatchKeySet("Undefined")
-    for key in keys:
-        result = result.add(key)
+    for name in names:
+        result = result.add(name)
     return result
 
 
 class OnMachine(Program):
     no_kernel = NotImplementedError
 
-    def __init__(self, program):
-        super().__init__(program)
-        self.tensors = {"cpu": fo.ones(2), "meta": fo.ones(2, device="meta")}
-        self.operators = {}
-        for name, table in program["tables"].items():
-            kernels = {int(fo.DispatchKey[place]): self.entry(place, behaviour, name) for place, behaviour in table.items()}
-            self.operators[name] = machine.Operator(parse_schema(f"random::{name}(Tensor? a=None, Tensor? b=None) -> Tensor"),
-                                                    kernels)
-        for key, behaviour in program["fallbacks"].items():
-            machine.set_fallback(key, self.fallback("fallback " + key, behaviour))
+    def tensor(self, name):
+        return fo.ones(2, device=name)
 
-    def entry(self, place, behaviour, name):
-        if behaviour[0] == "fallthrough":
+    def operator(self, name):
+        return machine.Operator(parse_schema(f"random::{name}({PARAMETERS}) -> Tensor"), {})
+
+    def register(self, name, place, entry):
+        operator = self.operators[name]
+        operator.kernels.pop(int(fo.DispatchKey[place]), None)
+        if entry is not None:
+            operator.kernels[int(fo.DispatchKey[place])] = self.kernel(operator, place, *entry)
+        operator.refold()
+
+    def kernel(self, operator, place, with_keyset, behaviour):
+        if behaviour == ("fallthrough",):
             return machine.fallthrough
-        body = self.kernel(place, behaviour)
-        return machine.Kernel(lambda keyset, *args: body(self.operators[name], keyset, *args), with_keyset=True)
+        body = self.body(place, behaviour)
+        if with_keyset:
+            return machine.Kernel(lambda keys, *args, **kwargs: body(operator, keys, *args, **kwargs), with_keyset=True)
+        return machine.Kernel(lambda *args, **kwargs: body(operator, None, *args, **kwargs))
 
-    def fallback(self, place, behaviour):
-        if behaviour[0] == "fallthrough":
+    def set_fallback(self, key, entry):
+        machine.set_fallback(key, None if entry is None else self.fallback("fallback " + key, *entry))
+
+    def fallback(self, place, with_keyset, behaviour):
+        if behaviour == ("fallthrough",):
             return machine.fallthrough
-        body = self.kernel(place, behaviour)
-        return machine.FallbackKernel(lambda keyset, operator, *args: body(operator, keyset, *args), with_keyset=True)
+        body = self.body(place, behaviour)
+        if with_keyset:
+            return machine.FallbackKernel(lambda keys, operator, *args, **kwargs: body(operator, keys, *args, **kwargs),
+                                          with_keyset=True)
+        return machine.FallbackKernel(lambda operator, *args, **kwargs: body(operator, None, *args, **kwargs))
 
-    def close(self):
-        for key in self.program["fallbacks"]:
-            machine.set_fallback(key, None)
+    def redispatch(self, operator, keys, args, kwargs):
+        return operator.redispatch(key_set(keys), *args, **kwargs)
+
+    def guard(self, kind, keys):
+        return getattr(fo.dispatch, kind)(key_set(keys))
+
+    def state(self):
+        included, excluded, _ = fo.dispatch.local_state()
+        return {key.name for key in included}, {key.name for key in excluded}
 
     def key_names(self, keys):
         return [key.name for key in keys]
@@ -176,53 +261,52 @@ class OnMachine(Program):
     def operator_name(self, operator):
         return operator._opname
 
-    def redispatch(self, operator, keys, args):
-        return operator.redispatch(key_set(keys), *args)
 
-    def call(self, operator, args):
-        return operator(*args)
+@contextlib.contextmanager
+def no_fallbacks():
+    """Fallbacks belong to the process: those that stand are put aside, and put back in place of the program's."""
+    before = {key: kernel for key, kernel in machine.fallbacks().items() if key.name in RUNTIME}
+    for key in before:
+        machine.set_fallback(key, None)
+    try:
+        yield
+    finally:
+        for key in machine.fallbacks().keys() | before.keys():
+            if key.name in RUNTIME:
+                machine.set_fallback(key, before.get(key))
 
-    def guard(self, kind, keys):
-        return getattr(fo.dispatch, kind)(key_set(keys))
+
+def run_on_machine(program):
+    with no_fallbacks():
+        return OnMachine(program).run()
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+def test_every_small_table():
+    """Each place empty, with a kernel that hands down, or passed over: all combinations, with each choice of tensors."""
+    every_call = [("call", "f", given, "plain", []) for given in itertools.product([None, "cpu"], [[], ["meta"]], [None])]
+    for choices in itertools.product([None, (True, ("down",)), (True, ("fallthrough",))], repeat=len(FREQUENT) + 1):
+        table = {place: entry for place, entry in zip(["Undefined", *FREQUENT], choices) if entry is not None}
+        program = {"tables": {"f": table}, "fallbacks": {}, "steps": every_call}
+        expected = OnReference(program).run()
+        assert run_on_machine(program) == expected, program
+
+
+@settings(max_examples=1500, deadline=None, derandomize=True)
 @given(programs)
 def test_the_machine_walks_as_the_reference(program):
-    expected = OnReference(program).run()
     clean = fo.dispatch.local_state()
-    run = OnMachine(program)
-    try:
-        actual = run.run()
-    finally:
-        run.close()
-    assert actual == expected
+    assert run_on_machine(program) == OnReference(program).run()
     assert fo.dispatch.local_state() == clean
 
 
-@pytest.mark.smoke
-def test_the_reference_knows_the_rules():
-    """The oracle itself, on the cases that the specification spells out."""
-    dispatcher = reference.Dispatcher()
-    cpu, meta = reference.Tensor("CPU"), reference.Tensor("Meta")
-
-    def named(name):
-        return lambda operator, keys, *args: (name, tuple(sorted(keys)))
-    both = reference.Operator(dispatcher, "both", {"CPU": named("cpu"), "CompositeImplicitAutograd": named("implicit")})
-    assert both(cpu) == ("cpu", ("CPU",))                       # J4: one backend kernel flips only that backend
-    assert both(meta)[0] == "implicit" and "Autograd" in both(meta)[1]
-    explicit = reference.Operator(dispatcher, "explicit", {"CompositeExplicitAutograd": named("explicit"),
-                                                           "CompositeImplicitAutograd": named("implicit")})
-    assert explicit(cpu)[0] == explicit(meta)[0] == "explicit"  # J5
-    trap = reference.Operator(dispatcher, "trap", {"Autograd": named("autograd"), "CompositeImplicitAutograd": named("implicit")})
-    assert trap(cpu)[0] == "implicit"                           # J6
-    specific = reference.Operator(dispatcher, "specific", {"AutogradCPU": named("cpu grad"), "Autograd": named("grad"),
-                                                           "CPU": named("cpu"), "Meta": named("meta")})
-    assert (specific(cpu)[0], specific(meta)[0]) == ("cpu grad", "grad")        # J7
-    assert both(cpu, meta)[0] == "implicit"                     # J2: CPU and Meta dispatch to Meta
-    with pytest.raises(reference.NoKernel):                     # D2
-        reference.Operator(dispatcher, "none", {"CPU": reference.FALLTHROUGH})(cpu)
-    with dispatcher.exclude({"CPU"}), pytest.raises(reference.NoKernel):
-        both_backends = reference.Operator(dispatcher, "one", {"CPU": named("cpu")})
-        both_backends(cpu)
-    assert dispatcher.excluded == frozenset()
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(programs, keys, keys)
+def test_the_state_of_one_thread_is_not_seen_in_another(program, included, excluded):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(run_on_machine(program)))
+    with fo.dispatch.include(key_set(included)), fo.dispatch.exclude(key_set(excluded)):
+        here = fo.dispatch.local_state()
+        thread.start()
+        thread.join()
+        assert fo.dispatch.local_state() == here
+    assert results == [OnReference(program).run()]
