@@ -146,6 +146,7 @@ cdef class Operator:
     cdef public object rules    # what the declaration says beside the kernels
     cdef readonly str namespace, _opname, _overloadname, _name
     cdef str retired
+    cdef tuple spare            # of gathered whole numbers, for reuse
     cdef list results           # converters of the declared results
     cdef list folded            # owns the Kernels in `table`
     cdef object __weakref__

@@ -129,6 +129,7 @@ cdef extern from "Python.h":
     bint PyTuple_Check(PyObject *)
     bint PyList_Check(PyObject *)
     bint PyUnicode_Check(PyObject *)
+    bint PyLong_CheckExact(PyObject *)
     int PyUnicode_Compare(PyObject *, PyObject *) except? -1
     Py_ssize_t Py_REFCNT(PyObject *)
     const int PyBUF_WRITABLE, PyBUF_ND, PyBUF_STRIDES, PyBUF_FORMAT, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS
@@ -1699,7 +1700,7 @@ cdef object operator_call(PyObject *self, PyObject *const *given, size_t nargsf,
     cdef Py_ssize_t position, count = PyVectorcall_NARGS(nargsf)
     cdef object gathered = None
     if keywords == NULL and op.gather >= 0 and count > op.gather + 1:
-        gathered = surplus(given + op.gather, count - op.gather)
+        gathered = surplus(op, given + op.gather, count - op.gather)
         for position in range(op.gather):
             arguments[position] = given[position]
         for position in range(op.gather, op.parameter_count):
@@ -1719,12 +1720,29 @@ cdef object operator_call(PyObject *self, PyObject *const *given, size_t nargsf,
     return call_bound(op, arguments)
 
 
-cdef tuple surplus(PyObject *const *given, Py_ssize_t count):
-    cdef tuple result = PyTuple_New(count)
+cdef tuple surplus(Operator op, PyObject *const *given, Py_ssize_t count):
+    # The surplus arguments as a tuple. One of whole numbers is used again where nobody else has kept it, as zip()
+    # does with its own: `x.reshape(2, 3)` then makes no tuple.
+    cdef tuple result = op.spare
     cdef Py_ssize_t position
+    cdef bint reusable = True
+    for position in range(count):
+        if not PyLong_CheckExact(given[position]):
+            reusable = False
+            break
+    if reusable and result is not None and Py_REFCNT(<PyObject *>result) == 2 and len(result) == count:
+        for position in range(count):
+            Py_INCREF(<object>given[position])
+            earlier = PyTuple_GET_ITEM(<PyObject *>result, position)
+            PyTuple_SET_ITEM(result, position, <object>given[position])
+            Py_DECREF(earlier)
+        return result
+    result = PyTuple_New(count)
     for position in range(count):
         Py_INCREF(<object>given[position])
         PyTuple_SET_ITEM(result, position, <object>given[position])
+    if reusable:
+        op.spare = result
     return result
 
 
@@ -1751,7 +1769,7 @@ cdef object bind_array(Operator op, PyObject **arguments, PyObject *const *given
     cdef uint64_t missing_mask = op.required_mask
     memset(arguments, 0, op.parameter_count * sizeof(PyObject *))
     if op.gather >= 0 and count > op.gather + 1:
-        gathered = surplus(given + op.gather, count - op.gather)
+        gathered = surplus(op, given + op.gather, count - op.gather)
         arguments[op.gather] = <PyObject *>gathered
         count = op.gather
         missing_mask &= ~(<uint64_t>1 << op.gather)
