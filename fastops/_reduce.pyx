@@ -225,6 +225,7 @@ ctypedef void (*Running)(char **, const Py_ssize_t *, const Py_ssize_t *, void *
 cdef extern from "Python.h":
     bint PyLong_CheckExact(PyObject *)
     Py_ssize_t PyLong_AsSsize_t(PyObject *) except? -1
+    long long PyLong_AsLongLongAndOverflow(PyObject *, int *) noexcept
 
 ctypedef int (*ArgumentFunction)(void *, Py_ssize_t, Py_ssize_t *, void *) noexcept nogil
 
@@ -239,6 +240,7 @@ cdef extern from "numpy/ndarrayobject.h":
 cdef enum:
     FEW = 512                   # elements that go through a buffer on the stack
     MANY = 8192                 # elements that go through a buffer otherwise; NumPy's number
+    SMALL = 1024                # elements up to which one axis of a gapless array is reduced without a loop nest
     SHORT = 8                   # an innermost axis shorter than this is not run along, if there is a longer one
     BLOCK = 1024                # rows that are taken at a time instead
 
@@ -803,6 +805,67 @@ cdef Loop *loop_for(UfuncLoops loops, Operator op, ElementType *element) except 
     return loops.find(op, codes)
 
 
+cdef int bare_axis(Axiswise kernel, PyObject **arguments, Tensor x) noexcept:
+    # The axis, if it is one whole number and nothing else was given for a small gapless array; else -1.
+    cdef int position, overflow = 0
+    cdef long long axis
+    if (arguments[kernel.at_axis] == NULL or not PyLong_CheckExact(arguments[kernel.at_axis]) or not x.flags & CONTIGUOUS
+            or x.backend != CPU or not 0 < x.count <= SMALL):
+        return -1
+    for position in range(1, kernel.parameter_count):
+        if position != kernel.at_axis and arguments[position] != NULL:
+            return -1
+    axis = PyLong_AsLongLongAndOverflow(arguments[kernel.at_axis], &overflow)
+    if axis < 0:
+        axis += x.rank
+    return <int>axis if not overflow and 0 <= axis < x.rank else -1
+
+
+cdef Tensor reduce_gapless(Reduce kernel, Operator op, Tensor x, int axis, Loop *loop):
+    # One axis of a small gapless array, seen as (before, along, after): the loop runs on the memory as it lies.
+    cdef Py_ssize_t sizes[DIMENSIONS]
+    cdef Py_ssize_t before = 1, along = x.sizes[axis], after = 1, itemsize = x.element.itemsize, row, place, first = 0, count
+    cdef Py_ssize_t steps[3]
+    cdef char *places[3]
+    cdef char *out
+    cdef char *source
+    cdef int other
+    cdef Tensor result
+    for other in range(x.rank):
+        if other < axis:
+            before *= x.sizes[other]
+            sizes[other] = x.sizes[other]
+        elif other > axis:
+            after *= x.sizes[other]
+            sizes[other - 1] = x.sizes[other]
+    result = new_tensor(x.rank - 1, sizes, x.element, CPU, 0)
+    if kernel.start == FIRST:
+        first = 1
+        for row in range(before):
+            memcpy(result.data + row * after * itemsize, x.data + row * along * after * itemsize, after * itemsize)
+    else:
+        fill_start(result, kernel.start)
+    steps[0] = steps[2] = 0 if after == 1 else itemsize
+    steps[1] = itemsize
+    floating_point_begin()
+    for row in range(before):
+        out = result.data + row * after * itemsize
+        source = x.data + (row * along + first) * after * itemsize
+        if after == 1:
+            places[0] = places[2] = out
+            places[1] = source
+            count = along - first
+            loop.function(places, &count, steps, loop.data)
+            continue
+        for place in range(along - first):
+            places[0] = places[2] = out
+            places[1] = source + place * after * itemsize
+            count = after
+            loop.function(places, &count, steps, loop.data)
+    floating_point_end(op)
+    return result
+
+
 cdef object run_reduce(Kernel base, Operator op, PyObject **arguments, uint64_t keys):
     cdef Reduce kernel = <Reduce>base
     cdef Tensor x = operand(arguments[0]), result
@@ -812,7 +875,7 @@ cdef object run_reduce(Kernel base, Operator op, PyObject **arguments, uint64_t 
     cdef char *places[3]
     cdef Py_ssize_t steps[3]
     cdef PyObject *given
-    cdef int begun = -1
+    cdef int begun = -1, axis
     if kernel.is_bare(arguments) and x.flags & CONTIGUOUS and x.backend == CPU and 0 < x.count < LONG_WORK \
             and (x.element == element or kernel.preparation != CAST):
         # All of a gapless array: one run of the loop.
@@ -833,6 +896,9 @@ cdef object run_reduce(Kernel base, Operator op, PyObject **arguments, uint64_t 
         loop.function(places, &x.count, steps, loop.data)
         floating_point_end(op)
         return result
+    axis = bare_axis(kernel, arguments, x)
+    if axis >= 0 and x.element == element and kernel.preparation == CAST:
+        return reduce_gapless(kernel, op, x, axis, loop_for(kernel.loops, op, element))
     if is_masked(chosen(arguments, kernel.at_where)) and x.backend == CPU:
         return through_numpy(kernel, op, arguments)
     given = chosen(arguments, kernel.at_dtype)
