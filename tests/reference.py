@@ -7,8 +7,8 @@ call asks the registered kernels anew.
 
 import contextlib
 
-KEYS = ["Undefined", "CPU", "CUDA", "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta", "BackendSelect", "Python", "Batched",
-        "Autograd", "Autocast", "TransformFront"]
+KEYS = ["Undefined", "CPU", "CUDA", "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta", "BackendSelect", "Python",
+        "Batched", "Autograd", "Autocast", "TransformFront"]
 PRIORITY = {key: position for position, key in enumerate(KEYS)}
 BACKENDS = {"CPU", "CUDA", "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta"}
 PER_BACKEND = {"Autograd", "Autocast"}

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import threading
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 import fastops as fo
@@ -281,17 +282,19 @@ def run_on_machine(program):
         return OnMachine(program).run()
 
 
-def test_every_small_table():
+@pytest.mark.parametrize("places, fallbacks", [(["Undefined", *FREQUENT], {}), (FREQUENT, {"Autograd": (True, ("down",))})],
+                         ids=["no fallback", "fallback"])
+def test_every_small_table(places, fallbacks):
     """Each place empty, with a kernel that hands down, or passed over: all combinations, with each choice of tensors."""
     every_call = [("call", "f", given, "plain", []) for given in itertools.product([None, "cpu"], [[], ["meta"]], [None])]
-    for choices in itertools.product([None, (True, ("down",)), (True, ("fallthrough",))], repeat=len(FREQUENT) + 1):
-        table = {place: entry for place, entry in zip(["Undefined", *FREQUENT], choices) if entry is not None}
-        program = {"tables": {"f": table}, "fallbacks": {}, "steps": every_call}
+    for choices in itertools.product([None, (True, ("down",)), (True, ("fallthrough",))], repeat=len(places)):
+        table = {place: entry for place, entry in zip(places, choices) if entry is not None}
+        program = {"tables": {"f": table}, "fallbacks": fallbacks, "steps": every_call}
         expected = OnReference(program).run()
         assert run_on_machine(program) == expected, program
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True)
+@settings(max_examples=1200, deadline=None, derandomize=True)
 @given(programs)
 def test_the_machine_walks_as_the_reference(program):
     clean = fo.dispatch.local_state()
