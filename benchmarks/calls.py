@@ -1,6 +1,6 @@
 """Small calls: what one operator costs, beside NumPy and, where it is installed, PyTorch.
 
-``python benchmarks/calls.py [--json FILE] [--only TEXT]``. One thread; plain CPU tensors through the public API.
+``python benchmarks/calls.py [--json FILE] [--markdown] [--only TEXT]``. One thread; plain CPU tensors through the public API.
 """
 
 import argparse
@@ -8,7 +8,7 @@ import argparse
 import numpy as np
 
 import fastops as fo
-from measure import save, table
+from measure import markdown, save, table
 
 try:
     import torch
@@ -43,7 +43,9 @@ def rows():
     yield case("a * 2", None, None, lambda: a * 2, lambda: na * 2, lambda: ta * 2)
     (m, v), (nm, nv), (tm, tv) = arrays((4, 4), (4,))
     yield case("a (4,4) + b (4,)", 2.5, 8, lambda: m + v, lambda: nm + nv, lambda: tm + tv)
-    yield case("fo.sin(a)", 3, 8, lambda: fo.sin(a), lambda: np.sin(na), lambda: torch.sin(ta))
+    (s,), (ns,), (ts,) = arrays(1)
+    yield case("fo.sin(a), 1 element", 3, 8, lambda: fo.sin(s), lambda: np.sin(ns), lambda: torch.sin(ts))
+    yield case("fo.sin(a), 16 elements", 3, 8, lambda: fo.sin(a), lambda: np.sin(na), lambda: torch.sin(ta))
     yield case("fo.exp(a)", None, None, lambda: fo.exp(a), lambda: np.exp(na), lambda: torch.exp(ta))
     yield case("-a", None, None, lambda: -a, lambda: -na, lambda: -ta)
     yield case("a < b", 3, 8, lambda: a < b, lambda: na < nb, lambda: ta < tb)
@@ -117,10 +119,14 @@ def python_kernel_operators():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", help="write the results to this file")
+    parser.add_argument("--markdown", action="store_true", help="print the table once more, for a page")
     parser.add_argument("--only", default="", help="only the rows whose name holds this text")
     options = parser.parse_args()
     chosen = [row for row in rows() if options.only in row["call"]]
-    results = table(chosen, ("numpy", "torch") if torch else ("numpy",))
+    peers = ("numpy", "torch") if torch else ("numpy",)
+    results = table(chosen, peers)
+    if options.markdown:
+        print(markdown(results, peers))
     if options.json:
         save(options.json, "small calls", results)
 

@@ -70,6 +70,22 @@ def table(rows, peers, progress=None):
     return results
 
 
+def markdown(results, peers):
+    """The results as a table for a page."""
+    lines = ["| call | fastops | " + " | ".join(f"{peer} | times faster | to reach" for peer in peers) + " |",
+             "|---|---|" + "---|---|---|" * len(peers)]
+    for result in results:
+        cells = [f"`{result['call']}`", f"{result['nanoseconds']['fastops']:.0f} ns"]
+        for peer in peers:
+            if peer in result["nanoseconds"]:
+                target = result["target"].get(peer)
+                cells += [f"{result['nanoseconds'][peer]:.0f} ns", f"{result['ratio'][peer]:.1f}", str(target or "")]
+            else:
+                cells += ["", "", ""]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def save(path, name, results):
     """Write *results* with what they were measured on as JSON."""
     import fastops

@@ -35,9 +35,9 @@ cdef class Loops:
     # Inner loops, found by the codes of the inputs.
     cdef readonly object ufunc          # None where the loops are our own
     cdef readonly int input_count, output_count
-    cdef Loop *loops[256]
-    cdef int loop_count
-    cdef unsigned char table[1024]
+    cdef Loop **loops               # each stays where it is: others may be running it
+    cdef int loop_count, loop_space
+    cdef unsigned short table[1024] # by the codes of one or two inputs: the loop's number + 1, 0 for not yet resolved
     cdef Loop *find(self, Operator op, const int *codes) except NULL
     cdef Loop *resolve(self, Operator op, const int *codes) except NULL
     cdef Loop *keep(self, Operator op, const int *codes, LoopFunction function, void *data) except NULL

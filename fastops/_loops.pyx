@@ -13,7 +13,7 @@ from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 cimport numpy
@@ -734,6 +734,7 @@ cdef class Loops:
         cdef int position
         for position in range(self.loop_count):
             free(self.loops[position])
+        free(self.loops)
 
     cdef Loop *find(self, Operator op, const int *codes) except NULL:
         cdef int place, key
@@ -759,8 +760,12 @@ cdef class Loops:
         # A new loop for these codes; the caller fills its types.
         cdef int operand
         cdef Loop *loop
-        if self.loop_count == 255:
-            raise OverflowError(f"{op}: too many combinations of dtypes")
+        cdef Loop **loops
+        if self.loop_count == self.loop_space:
+            loops = <Loop **>realloc(self.loops, (2 * self.loop_space + 8) * sizeof(Loop *))
+            if loops == NULL:
+                raise MemoryError()
+            self.loops, self.loop_space = loops, 2 * self.loop_space + 8
         loop = <Loop *>malloc(sizeof(Loop))
         if loop == NULL:
             raise MemoryError()
@@ -975,6 +980,12 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
                 run_plain(op, loop, inputs, tensors, scalars, result)
             result.storage.version += 1
             return result
+    if inputs == 2 and outputs == 1 and tensors[0] != NULL and tensors[1] != NULL and actual[0] == loop.types[0] \
+            and actual[1] == loop.types[1] and (arguments[2] == NULL or arguments[2] == <PyObject *>None):
+        if is_repeated(<Tensor>tensors[1], <Tensor>tensors[0]):
+            return run_rows(op, loop, <Tensor>tensors[0], <Tensor>tensors[1], False)
+        if is_repeated(<Tensor>tensors[0], <Tensor>tensors[1]):
+            return run_rows(op, loop, <Tensor>tensors[1], <Tensor>tensors[0], True)
     return run_general(op, loop, inputs, outputs, arguments, tensors, actual, scalars)
 
 
@@ -1021,6 +1032,39 @@ cdef int run_plain(Operator op, Loop *loop, int inputs, PyObject **tensors, char
     if PyErr_Occurred() != NULL:
         raise
     return floating_point_end(op)
+
+
+cdef bint is_repeated(Tensor row, Tensor whole) noexcept nogil:
+    # Whether row is a small gapless array whose shape ends that of another: a bias beside a batch.
+    cdef int axis, offset = whole.rank - row.rank
+    if (offset <= 0 or whole.count > LONG_WORK or row.count == 0 or whole.count == 0 or row.backend != CPU
+            or whole.backend != CPU or not row.flags & whole.flags & CONTIGUOUS):
+        return False
+    for axis in range(row.rank):
+        if row.sizes[axis] != whole.sizes[offset + axis]:
+            return False
+    return True
+
+
+cdef Tensor run_rows(Operator op, Loop *loop, Tensor whole, Tensor row, bint row_first):
+    # The loop over each run of whole that is as long as row: no loop nest is needed.
+    cdef Tensor result = new_tensor(whole.rank, whole.sizes, loop.types[2], CPU, 0)
+    cdef char *pointers[3]
+    cdef Py_ssize_t steps[3]
+    cdef Py_ssize_t done = 0, count
+    steps[0], steps[1], steps[2] = loop.types[0].itemsize, loop.types[1].itemsize, loop.types[2].itemsize
+    floating_point_begin()
+    while done < whole.count:
+        count = row.count
+        pointers[0] = row.data if row_first else whole.data + done * steps[0]
+        pointers[1] = whole.data + done * steps[1] if row_first else row.data
+        pointers[2] = result.data + done * steps[2]
+        loop.function(pointers, &count, steps, loop.data)
+        done += row.count
+    if PyErr_Occurred() != NULL:
+        raise
+    floating_point_end(op)
+    return result
 
 
 cdef object run_general(Operator op, Loop *loop, int inputs, int outputs, PyObject **arguments,
