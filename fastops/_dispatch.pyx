@@ -9,7 +9,7 @@ Reference counts are Cython's except where memory is raw: Storage blocks and the
 """
 
 cimport cython
-from cpython.exc cimport PyErr_Occurred
+from cpython.dict cimport PyDict_GetItem
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -363,6 +363,7 @@ cdef object run_transform(Kernel kernel, Operator op, PyObject **arguments, uint
 cdef ElementType element_types[64]
 cdef int element_count = 0
 _elements_by_dtype = {}
+cdef dict _codes_by_spelling = {}
 
 
 def register_element_type(dtype, int number, Py_ssize_t itemsize, str kind, bytes format):
@@ -398,9 +399,17 @@ cdef ElementType *element_by_number(int number) noexcept nogil:
 
 cdef ElementType *element_of(object dtype) except NULL:
     cdef int code
+    cdef PyObject *known
     for code in range(element_count):
         if element_types[code].dtype == <PyObject *>dtype:
             return &element_types[code]
+    if isinstance(dtype, (str, type)):          # the spellings in use are few, and each means one dtype for ever
+        known = PyDict_GetItem(_codes_by_spelling, dtype)
+        if known == NULL:
+            found = _element_code(dtype)
+            _codes_by_spelling[dtype] = found
+            return &element_types[<int>found]
+        return &element_types[<int><object>known]
     return &element_types[<int>_element_code(dtype)]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import fastops as fo
 from fastops import registry
+from fastops.library import check_signature
 from fastops.testing import LAWS, as_meta, as_tensors, check_op, results_of
 
 OPERATORS = [operator for operator in registry.operators.values() if operator.namespace == "fastops"]
@@ -27,6 +28,13 @@ def test_declaration_is_complete(operator):
                                      "composite", "indexing", "primitive"}
     signature = inspect.signature(operator)
     assert list(signature.parameters) == [argument.name for argument in operator._schema.arguments]
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=NAMES)
+def test_python_kernels_take_what_the_schema_gives(operator):
+    for kernel in operator.kernels.values():
+        assert kernel.source
+        check_signature(kernel, operator._schema)       # raises where a parameter or a default does not agree
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=NAMES)

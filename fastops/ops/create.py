@@ -12,6 +12,8 @@ from fastops._dispatch import DispatchKey, Tensor
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
 
+PYTHON_VALUES = frozenset({bool, int, float, complex, list, tuple, range})
+
 SHAPE_NOTES = """
 Parameters
 ----------
@@ -301,19 +303,21 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     tensor([[1, 2],
             [3, 4]])
     """
-    if type(obj) is Tensor or isinstance(obj, Tensor):
+    if isinstance(obj, Tensor):
         tensor, owned = obj, False
     elif isinstance(obj, np.ndarray):
-        tensor = share_ndarray(obj)
-        owned = tensor.data_ptr() != obj.ctypes.data
+        tensor = share_ndarray(obj)         # a copy where NumPy's loops could not read the memory as it lies
+        owned = not (obj.flags.aligned and obj.dtype.isnative)
     else:
-        owned = not hasattr(obj, "__array_interface__") and not hasattr(obj, "__array__") and not is_buffer(obj)
+        owned = type(obj) in PYTHON_VALUES or not exports_memory(obj)
         if owned and copy is False:
             raise ValueError(f"asarray: {type(obj).__name__} cannot become an array without a copy")
         array = np.asarray(obj)
         if array.dtype == object:
             raise TypeError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
         tensor = share_ndarray(array)
+    if dtype is None and device is None and not copy:
+        return tensor
     converted = tensor
     if dtype is not None and np.dtype(dtype) != tensor.dtype:
         if owned and isinstance(obj, (int, list, tuple)) and np.dtype(dtype).kind in "iu":
@@ -341,8 +345,10 @@ def array(obj, dtype=None, *, copy=True, device=None):
     return asarray(obj, dtype=dtype, device=device, copy=True if copy else None)
 
 
-def is_buffer(obj):
-    """Whether obj exports its memory."""
+def exports_memory(obj):
+    """Whether obj hands out its memory, so that an array of it may share it."""
+    if hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):
+        return True
     try:
         memoryview(obj)
     except TypeError:

@@ -130,7 +130,7 @@ def _axes_of(axes, side, ndim):
     return found
 
 
-def _tensordot(x1, x2, *, axes=2):
+def _tensordot(x1, x2, axes=2):
     x1, x2 = _array(x1), _array(x2)
     shape_first, shape_second = x1.shape, x2.shape
     try:
@@ -175,7 +175,7 @@ def _tensordot_samples(rng):
 
 
 tensordot = composite(
-    "tensordot(Array x1, Array x2, /, *, Any axes=2) -> Tensor", "The sum of products along chosen axes of x1 and x2.",
+    "tensordot(Array x1, Array x2, /, Any axes=2) -> Tensor", "The sum of products along chosen axes of x1 and x2.",
     _tensordot, reference=lambda x1, x2, *, axes=2: np.tensordot(x1, x2, axes), samples=_tensordot_samples, notes="""
 Parameters
 ----------
