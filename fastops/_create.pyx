@@ -1,7 +1,8 @@
 """Kernels that make tensors: allocated, and filled with one value."""
 
 from cpython.object cimport PyObject
-from libc.stdint cimport uint64_t
+from libc.math cimport ceil
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor,
@@ -12,7 +13,13 @@ import numpy as np
 
 from fastops import _loops
 
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(PyObject *)
+    bint PyFloat_CheckExact(PyObject *)
+    long long PyLong_AsLongLongAndOverflow(PyObject *, int *) noexcept
+
 cdef ElementType *FLOAT64 = element_of(np.dtype("f8"))
+cdef ElementType *INT64 = element_of(np.dtype("i8"))
 
 
 cdef int fill(Operator op, Tensor tensor, PyObject *value) except -1:
@@ -127,3 +134,72 @@ def empty_meta(shape, dtype):
     for axis in range(rank):
         sizes[axis] = shape[axis]
     return new_tensor(rank, sizes, element_of(dtype), META, 0)
+
+
+_zero, _one = 0, 1
+cdef PyObject *ZERO = <PyObject *>_zero
+cdef PyObject *ONE = <PyObject *>_one
+
+
+cdef class Arange(Kernel):
+    """Kernel of arange for Python's own numbers: parameters start, stop, step, dtype, device.
+
+    What else there is (other dtypes, NumPy's scalars, no memory) goes to *general*, a Kernel.
+    """
+    cdef Kernel general
+
+    def __init__(self, Kernel general not None):
+        self.run = run_arange
+        self.general = general
+        self.description = "fastops/_create.pyx: numbers in a row"
+
+
+cdef object run_arange(Kernel base, Operator op, PyObject **arguments, uint64_t keys):
+    cdef PyObject *start = arguments[0]
+    cdef PyObject *stop = arguments[1]
+    cdef PyObject *step = arguments[2]
+    cdef Py_ssize_t size, position
+    cdef long long first, last, by
+    cdef double real_first, real_last, real_by
+    cdef Tensor result
+    if stop == NULL or stop == <PyObject *>None:
+        start, stop = ZERO, start
+    if step == NULL:
+        step = ONE
+    if arguments[3] == NULL and keys >> META & 1 == 0:
+        if is_small(start) and is_small(stop) and is_small(step):
+            first, last, by = <object>start, <object>stop, <object>step
+            if by != 0:
+                if by > 0:
+                    size = (last - first + by - 1) // by if last > first else 0
+                else:
+                    size = (first - last - by - 1) // -by if first > last else 0
+                result = new_tensor(1, &size, INT64, CPU, 0)
+                for position in range(size):
+                    (<int64_t *>result.data)[position] = first + position * by
+                return result
+        elif is_real(start) and is_real(stop) and is_real(step):
+            real_first, real_last, real_by = <object>start, <object>stop, <object>step
+            if real_by != 0 and 0 <= (real_last - real_first) / real_by < 1e15:
+                size = <Py_ssize_t>ceil((real_last - real_first) / real_by)
+                result = new_tensor(1, &size, FLOAT64, CPU, 0)
+                real_by = (real_first + real_by) - real_first       # as NumPy, which goes on from its first two
+                for position in range(size):
+                    (<double *>result.data)[position] = real_first + position * real_by
+                return result
+    cdef Kernel general = (<Arange>base).general
+    return general.run(general, op, arguments, keys)
+
+
+cdef bint is_small(PyObject *value) noexcept:
+    # A Python int with which sums and products do not overflow here.
+    cdef int overflow = 0
+    cdef long long number
+    if not PyLong_CheckExact(value):
+        return False
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    return not overflow and -(<long long>1 << 50) < number < <long long>1 << 50
+
+
+cdef bint is_real(PyObject *value) noexcept:
+    return PyFloat_CheckExact(value) or is_small(value)

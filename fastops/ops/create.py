@@ -7,7 +7,7 @@ import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import samples
-from fastops._create import Fill, FillLike, empty_meta
+from fastops._create import Arange, Fill, FillLike, empty_meta
 from fastops._dispatch import DispatchKey, Tensor
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
@@ -138,8 +138,11 @@ full_like = declare(
 tensor([7., 7.])""")
 
 
-def _through_numpy(schema, summary, function, shape, **more):
-    """A creation function of NumPy's, run as it is; *shape* tells (shape, dtype) without making the values."""
+def _through_numpy(schema, summary, function, shape, *, kernel=lambda general: general, **more):
+    """A creation function of NumPy's, run as it is; *shape* tells (shape, dtype) without making the values.
+
+    *kernel* may put a faster kernel for the common case around the general one.
+    """
     def on_cpu(*args, device=None, **kwargs):
         return share_ndarray(np.asarray(function(*args, **kwargs)))
 
@@ -148,7 +151,7 @@ def _through_numpy(schema, summary, function, shape, **more):
         return empty_meta(sizes, dtype)
 
     return declare(schema, summary, family="creation", reference=function,
-                   kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: on_cpu,
+                   kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: kernel(machine.Kernel(on_cpu)),
                             DispatchKey.Meta: on_meta}, **more)
 
 
@@ -160,7 +163,8 @@ def _arange_shape(start, stop=None, step=1, *, dtype=None):
 
 
 def _arange_samples(rng):
-    for args in ((5,), (2, 7), (2, 9, 3), (5, 0, -2), (0, 1, 0.25), (3, 3), (1.0, 2.5)):
+    for args in ((5,), (2, 7), (2, 9, 3), (5, 0, -2), (0, 1, 0.25), (3, 3), (1.0, 2.5), (-3,), (9, 0, -4), (8, 0, -4),
+                 (0.1, 3, 0.3), (3.5, -1, -0.7), (5, 2.5), (2**60, 2**60 + 3), (0, 10, 1e300)):
         yield samples.Sample(*args)
         yield samples.Sample(*args, dtype="f4")
 
@@ -168,6 +172,7 @@ def _arange_samples(rng):
 arange = _through_numpy(
     "arange(Scalar start, Scalar? stop=None, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
     "Numbers from start up to, not including, stop in steps; arange(stop) starts at 0.", np.arange, _arange_shape,
+    kernel=Arange,
     notes="""
 Returns
 -------
