@@ -21,8 +21,8 @@ import weakref
 from fastops import _dispatch as machine
 from fastops import errors, registry, schema as schemas
 from fastops._dispatch import DispatchKey, Kernel, Operator
+from fastops.infer import infer_schema
 from fastops.packets import OpOverloadPacket
-from fastops.schema import infer_schema
 
 __all__ = ["Library", "Tag", "define", "fallthrough_kernel", "impl", "infer_schema", "register_kernel"]
 

@@ -544,7 +544,3 @@ def parse_schema(text):
     f(Tensor(a!) x, int[] k=[]) -> ()
     """
     return Parser(text).schema()
-
-
-def infer_schema(fn, /, *, mutates_args, op_name=None):
-    raise NotImplementedError
