@@ -227,7 +227,8 @@ cdef class DispatchKeySet:
         cdef uint64_t bit = runtime_bit(key)
         return bit != 0 and self.bits & bit == bit
 
-    __contains__ = has
+    def __contains__(self, key):
+        return self.has(key)
 
     def add(self, key):
         """A new set that also holds *key*."""
