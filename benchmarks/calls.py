@@ -4,6 +4,10 @@
 """
 
 import argparse
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")        # before NumPy and PyTorch read them
 
 import numpy as np
 
