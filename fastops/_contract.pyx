@@ -5,7 +5,6 @@ Stacks of matrices broadcast in a loop nest around that. Products so small that 
 run in a loop of our own.
 """
 
-from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
@@ -14,7 +13,7 @@ from fastops._dispatch cimport (CPU, META, ElementType, Kernel, Operator, Tensor
                                 is_tensor, new_tensor, new_view, require_writable, shape_tuple)
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, Loop, LoopFunction, Nest, UfuncLoops, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, nest_begin, nest_next, nest_operand, nest_order,
-                             output_argument, overlaps, require_castable, require_no_self_overlap, to_ndarray)
+                             output_argument, raise_pending, overlaps, require_castable, require_no_self_overlap, to_ndarray)
 
 from operator import index as operator_index
 
@@ -177,8 +176,7 @@ cdef int run_stack(Operator op, Nest *nest, LoopFunction function, void *data, P
             walk_stack(nest, function, data, sizes, steps)
     else:
         walk_stack(nest, function, data, sizes, steps)
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     return floating_point_end(op)
 
 
@@ -393,5 +391,9 @@ cdef object run_einsum(Kernel base, Operator op, PyObject **arguments, uint64_t 
             values.append(to_ndarray(<Tensor>value))
         else:
             if len(values) > 2:
-                return from_ndarray(np.asarray(np.einsum(*values)))
+                try:
+                    return from_ndarray(np.asarray(np.einsum(*values)))
+                except ValueError as error:
+                    shapes = ", ".join([str(value.shape) for value in values[1:]])
+                    raise ValueError(f"{op}: {values[0]!r} with shapes {shapes}: {error}") from None
     return kernel.general.run(kernel.general, op, arguments, keys)

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor,
                                 new_strided, new_tensor, parse_device)
-from fastops._loops cimport BOOL_CODE, DIMENSIONS, copy_into, parse_shape, promote, scalar_code, store_value
+from fastops._loops cimport BOOL_CODE, DIMENSIONS, copy_into, element_argument, parse_shape, promote, scalar_code, store_value
 
 import numpy as np
 
@@ -73,15 +73,28 @@ cdef object run_fill(Kernel base, Operator op, PyObject **arguments, uint64_t ke
     cdef Tensor result
     parse_shape(op, arguments[0], &rank, sizes)
     if dtype != NULL and dtype != <PyObject *>None:
-        element = element_of(<object>dtype)
+        element = element_argument(op, dtype)
     elif kernel.value_position >= 0:
         element = element_of_value(op, value)
     if device != NULL and device != <PyObject *>None:
-        parse_device(<object>device, &backend, &index)
-    result = new_tensor(rank, sizes, element, backend, index)
+        backend = device_argument(op, device, &index)
+    try:
+        result = new_tensor(rank, sizes, element, backend, index)
+    except ValueError as error:
+        raise ValueError(f"{op}: {error}") from None
     if value != <PyObject *>None:
         fill(op, result, value)
     return result
+
+
+cdef int device_argument(Operator op, PyObject *device, int *index) except -1:
+    # The backend of the device that a caller names; the error says which operator was called.
+    cdef int backend
+    try:
+        parse_device(<object>device, &backend, index)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{op}: {error}") from None
+    return backend
 
 
 cdef ElementType *element_of_value(Operator op, PyObject *value) except NULL:
@@ -116,9 +129,9 @@ cdef object run_fill_like(Kernel base, Operator op, PyObject **arguments, uint64
     cdef ElementType *element = like.element
     cdef Tensor result
     if dtype != NULL and dtype != <PyObject *>None:
-        element = element_of(<object>dtype)
+        element = element_argument(op, dtype)
     if device != NULL and device != <PyObject *>None:
-        parse_device(<object>device, &backend, &index)
+        backend = device_argument(op, device, &index)
     result = new_strided(like.rank, like.sizes, NULL if like.flags & CONTIGUOUS else like.steps, element, backend, index)
     if value != <PyObject *>None:
         fill(op, result, value)

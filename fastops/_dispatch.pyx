@@ -1464,7 +1464,10 @@ cdef object run_backend_select(Kernel kernel, Operator op, PyObject **arguments,
     cdef int backend = CPU, index
     cdef PyObject *value = arguments[op.device_position]
     if value != NULL and value != <PyObject *>None:
-        parse_device(<object>value, &backend, &index)
+        try:
+            parse_device(<object>value, &backend, &index)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{op}: {error}") from None
     return run_keys(op, arguments, keys & ~(<uint64_t>1 << BACKEND_SELECT) & ~<uint64_t>BACKEND_BITS
                     | <uint64_t>1 << backend)
 

@@ -31,6 +31,13 @@ ctypedef struct Nest:
     Py_ssize_t steps[OPERANDS][DIMENSIONS]
     char *data[OPERANDS]
 
+cdef extern from *:
+    """
+    /* A loop that ran without the GIL may have left an exception: -1 then, which Cython passes on. */
+    #define fastops_pending_error() (PyErr_Occurred() ? -1 : 0)
+    """
+    int raise_pending "fastops_pending_error"() except -1
+
 cdef class Loops:
     # Inner loops, found by the codes of the inputs.
     cdef readonly object ufunc          # None where the loops are our own
@@ -46,6 +53,7 @@ cdef class UfuncLoops(Loops):
     pass
 
 cdef ElementType *promote(int first, int second) except NULL
+cdef ElementType *element_argument(Operator op, PyObject *dtype) except NULL
 cdef int scalar_code(PyObject *value) noexcept
 cdef int store_scalar(Operator op, PyObject *value, ElementType *element, char *place) except -1
 

@@ -9,7 +9,6 @@ first time) -> result's shape and memory order -> a loop nest with the axes sort
 through small buffers where an operand's dtype is not the loop's.
 """
 
-from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -591,8 +590,7 @@ cdef int run_nest(Operator op, Nest *nest, Loop *loop, ElementType **actual, int
             walk_nest(nest, loop, actual, buffered, inputs)
     else:
         walk_nest(nest, loop, actual, buffered, inputs)
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     floating_point_end(op)
     return 0
 
@@ -905,6 +903,14 @@ cdef ElementType *promote(int first, int second) except NULL:
     return promotions[first][second]
 
 
+cdef ElementType *element_argument(Operator op, PyObject *dtype) except NULL:
+    # The element type that a caller's dtype names; the error says which operator was called.
+    try:
+        return element_of(<object>dtype)
+    except TypeError as error:
+        raise TypeError(f"{op}: {error}") from None
+
+
 cdef object dtype_of_code(int code):
     return weak_types[code - WEAK_INTEGER] if code >= WEAK_INTEGER else <object>element_type(code).dtype
 
@@ -1047,8 +1053,7 @@ cdef int run_plain(Operator op, Loop *loop, int inputs, PyObject **tensors, char
             loop.function(pointers, &count, steps, loop.data)
     else:
         loop.function(pointers, &count, steps, loop.data)
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     return floating_point_end(op)
 
 
@@ -1079,8 +1084,7 @@ cdef Tensor run_rows(Operator op, Loop *loop, Tensor whole, Tensor row, bint row
         pointers[2] = result.data + done * steps[2]
         loop.function(pointers, &count, steps, loop.data)
         done += row.count
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     floating_point_end(op)
     return result
 

@@ -6,7 +6,6 @@ same. The axes are sorted by the input's steps and merged, any layout is read wh
 is taken over by its longer neighbour in blocks, because a call of a loop costs as much as some ten elements.
 """
 
-from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t, uint64_t
@@ -17,9 +16,9 @@ cimport numpy
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, ElementType, Kernel, Operator, Tensor, element_of, element_type,
                                 finish_layout, is_tensor, new_strided, new_tensor, new_view, require_writable)
-from fastops._loops cimport (BOOL_CODE, DIMENSIONS, LONG_WORK, Loop, Nest, UfuncLoops, cast_strided, contiguous_copy,
+from fastops._loops cimport (BOOL_CODE, DIMENSIONS, LONG_WORK, Loop, Nest, UfuncLoops, cast_strided, element_argument, contiguous_copy,
                              copy_into, floating_point_begin, floating_point_end, nest_begin, nest_next, nest_operand,
-                             nest_order, output_argument, promote, scalar_code, store_value, to_ndarray)
+                             nest_order, output_argument, promote, raise_pending, scalar_code, store_value, to_ndarray)
 
 import warnings
 from operator import index as operator_index
@@ -715,8 +714,7 @@ cdef int reduce_into(Operator op, Tensor x, Plan *plan, Tensor result, Loop *loo
         with nogil:
             reduce_nest(&walk, &nest)
         free(many)
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     return floating_point_end(op)
 
 
@@ -903,7 +901,7 @@ cdef object run_reduce(Kernel base, Operator op, PyObject **arguments, uint64_t 
         return through_numpy(kernel, op, arguments)
     given = chosen(arguments, kernel.at_dtype)
     if is_given(given):
-        element = element_of(<object>given)
+        element = element_argument(op, given)
     elif is_given(chosen(arguments, kernel.at_out)) and kernel.at_dtype >= 0:
         element = promote(element.code, output_element(op, arguments[kernel.at_out]).code)
     loop = loop_for(kernel.loops, op, element)
@@ -989,7 +987,7 @@ cdef object run_mean(Kernel base, Operator op, PyObject **arguments, uint64_t ke
     if is_masked(arguments[kernel.at_where]) and x.backend == CPU:
         return through_numpy(kernel, op, arguments)
     if is_given(given):
-        wanted = element = element_of(<object>given)
+        wanted = element = element_argument(op, given)
         if element.kind != c"f" and element.kind != c"c":
             if x.backend == CPU:
                 return through_numpy(kernel, op, arguments)
@@ -1035,7 +1033,7 @@ cdef object run_variance(Kernel base, Operator op, PyObject **arguments, uint64_
     cdef double divisor, correction = 0
     cdef PyObject *given = arguments[kernel.at_dtype]
     if is_given(given):
-        element = element_of(<object>given)
+        element = element_argument(op, given)
         wanted = element
         element = mean_element(element)
     else:
@@ -1235,7 +1233,7 @@ cdef object run_accumulate(Kernel base, Operator op, PyObject **arguments, uint6
     cdef Loop *loop
     cdef int axis
     if is_given(given):
-        element = element_of(<object>given)
+        element = element_argument(op, given)
     elif is_given(arguments[kernel.at_out]):
         element = promote(element.code, output_element(op, arguments[kernel.at_out]).code)
     loop = loop_for(kernel.loops, op, element)
@@ -1300,8 +1298,7 @@ cdef int accumulate(Operator op, Accumulate kernel, Tensor x, int along, bint le
     else:
         with nogil:
             accumulate_nest(&nest, loop, running, source, inner, count, in_step, out_step)
-    if PyErr_Occurred() != NULL:
-        raise
+    raise_pending()
     return floating_point_end(op)
 
 

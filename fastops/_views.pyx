@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy, memset
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
                                 Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
                                 new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple)
-from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, contiguous_copy, copy_into,
+from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, element_argument, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin,
                              nest_next, nest_operand, nest_order, parse_shape, require_castable, scalar_code,
                              store_value, to_ndarray)
@@ -953,6 +953,8 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
             array[index] = content
         except IndexError as error:
             raise IndexError(f"{op}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{op}: {error}") from None
     target.storage.version += 1
     return None
 
@@ -1004,7 +1006,7 @@ cdef object run_copy(Kernel kernel, Operator op, PyObject **arguments, uint64_t 
 cdef object run_astype(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
     # astype(x, dtype, /, *, copy=True)
     cdef Tensor source = array_argument(op, arguments)
-    cdef ElementType *element = element_of(<object>arguments[1])
+    cdef ElementType *element = element_argument(op, arguments[1])
     if element == source.element and is_given(arguments[2]) and not <object>arguments[2]:
         return source
     return copied(op, source, element)
@@ -1086,7 +1088,7 @@ cdef object run_concat(Kernel kernel, Operator op, PyObject **arguments, uint64_
                                  f"{first.shape} and {tensor.shape}")
         total += tensor.sizes[axis]
     if is_given(arguments[2]):
-        element = element_of(<object>arguments[2])
+        element = element_argument(op, arguments[2])
         for tensor in tensors:
             require_castable(tensor.element, element, op)
     else:

@@ -341,7 +341,10 @@ def _einsum(subscripts, operands, *, out=None, dtype=None, optimize=False):
     options = {"optimize": optimize} if optimize else {}
     if dtype is not None:
         options.update(dtype=dtype, casting="unsafe")
-    result = np.asarray(np.einsum(subscripts, *arrays, **options), dtype=dtype)
+    try:
+        result = np.asarray(np.einsum(subscripts, *arrays, **options), dtype=dtype)
+    except ValueError as error:
+        raise ValueError(f"einsum: {subscripts!r} with shapes {[array.shape for array in arrays]}: {error}") from None
     if len(arrays) == 1 and np.may_share_memory(result, arrays[0]):
         result = result.copy()              # NumPy hands out views of a single operand; a result of ours is its own
     return share_ndarray(result) if out is None else multiply(share_ndarray(result), True, out)

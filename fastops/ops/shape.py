@@ -436,7 +436,10 @@ def _take(x, indices, /, axis=None):
     indices = machine.as_tensor(indices)
     if indices.dtype.kind not in "iu":
         raise TypeError(f"take: indices are whole numbers, not {indices.dtype}")
-    return x[(*(slice(None),) * axis, indices)]
+    try:
+        return x[(*(slice(None),) * axis, indices)]
+    except IndexError as error:
+        raise IndexError(f"take: {error}") from None
 
 
 take = composite(
