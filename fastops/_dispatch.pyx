@@ -932,7 +932,9 @@ cdef class Tensor:
         self.device_index = 0
 
     def __init__(self, source=(), *, dtype=None, device=None, copy=None):
-        adopt(self, array_hook(source, dtype=dtype, device=device, copy=copy))
+        # Memory is taken once: a subclass's __new__ may have done it, and a loop in another thread may be on it.
+        if self.storage == empty_storage:
+            adopt(self, array_hook(source, dtype=dtype, device=device, copy=copy))
 
     # Layout and kind
 
@@ -1015,7 +1017,7 @@ cdef class Tensor:
         """The same memory as an instance of *cls*, a subclass of Tensor."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"as_subclass: {cls!r} is not a subclass of Tensor")
-        result = cls.__new__(cls)
+        result = Tensor.__new__(cls)        # not the class's own __new__, which may well be what calls this
         adopt(result, self)
         return result
 

@@ -1,6 +1,8 @@
 """Nothing grows, nothing leaks, nothing dangles: long runs of calls, views, foreign memory, weak references, cycles."""
 
+import copy
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -214,6 +216,31 @@ def test_a_subclass_without_initialisation_is_an_empty_tensor():
             pass
     bare = Bare()
     assert bare.shape == (0,) and bare.dtype == fo.float64 and (bare + 1).shape == (0,)
+
+
+def test_memory_is_taken_once():
+    class Labelled(fo.Tensor):
+        def __new__(cls, source, label):
+            self = fo.asarray(source).as_subclass(cls)
+            self.label = label
+            return self
+
+        def __init__(self, source, label):
+            super().__init__([9.0, 9.0, 9.0])
+    tensor = Labelled([1.0, 2.0], "m")
+    assert tensor.tolist() == [1.0, 2.0] and tensor.label == "m"
+    plain = fo.Tensor([1.0, 2.0])
+    view = plain[1:]
+    plain.__init__([5.0])
+    assert plain.tolist() == [1.0, 2.0] and view.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("make", [lambda: fo.ones(2), lambda: fo.ones(2).as_subclass(Holder)])
+def test_pickling_is_refused_not_wrong(make):
+    """Until tensors pickle, they say that they do not: an empty tensor must never come back."""
+    for call in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="pickle"):
+            call(make())
 
 
 def test_threads_allocate_side_by_side():
