@@ -74,7 +74,7 @@ static inline int fastops_is_ordinary(const double *x, ptrdiff_t count) {
     return ordinary;
 }
 
-FASTOPS_WIDE void fastops_sin_block(const double *x, double *y, ptrdiff_t count) {
+FASTOPS_WIDE void fastops_sin_block(const double *restrict x, double *restrict y, ptrdiff_t count) {
     ptrdiff_t i;
     if (!fastops_is_ordinary(x, count)) {
         for (i = 0; i < count; i++)
@@ -91,7 +91,7 @@ FASTOPS_WIDE void fastops_sin_block(const double *x, double *y, ptrdiff_t count)
     }
 }
 
-FASTOPS_WIDE void fastops_cos_block(const double *x, double *y, ptrdiff_t count) {
+FASTOPS_WIDE void fastops_cos_block(const double *restrict x, double *restrict y, ptrdiff_t count) {
     ptrdiff_t i;
     if (!fastops_is_ordinary(x, count)) {
         for (i = 0; i < count; i++)
@@ -102,16 +102,21 @@ FASTOPS_WIDE void fastops_cos_block(const double *x, double *y, ptrdiff_t count)
         y[i] = fastops_quarter_turn(fabs(x[i]), 1);
 }
 
-/* NumPy's convention of an inner loop; strided operands go through blocks. */
+/* NumPy's convention of an inner loop; operands with gaps, or one over the other, go through buffers. */
 #define FASTOPS_LOOP(NAME)                                                                                            \
     static void fastops_##NAME##_loop(char **places, const ptrdiff_t *size, const ptrdiff_t *steps, void *data) {     \
         double in[FASTOPS_BLOCK], out[FASTOPS_BLOCK];                                                                 \
         ptrdiff_t done, count, i, left = *size;                                                                       \
         const char *source = places[0];                                                                               \
         char *target = places[1];                                                                                     \
+        int direct = steps[0] == sizeof(double) && steps[1] == sizeof(double) && source != target;                    \
         (void)data;                                                                                                   \
         for (done = 0; left > 0; done += count, left -= count) {                                                      \
             count = left < FASTOPS_BLOCK ? left : FASTOPS_BLOCK;                                                      \
+            if (direct) {                                                                                             \
+                fastops_##NAME##_block((const double *)source + done, (double *)target + done, count);                \
+                continue;                                                                                             \
+            }                                                                                                         \
             for (i = 0; i < count; i++)                                                                               \
                 in[i] = *(const double *)(source + (done + i) * steps[0]);                                            \
             fastops_##NAME##_block(in, out, count);                                                                   \
