@@ -1412,7 +1412,7 @@ cdef object run_missing(Kernel kernel, Operator op, PyObject **arguments, uint64
     key = DispatchKey(fastops_highest(keys | 1)).name
     if op.retired is not None:
         raise errors.DispatchError(f"{op}: {op.retired}")
-    registered = ", ".join([DispatchKey(position).name for position in op.kernels]) or "none"
+    registered = ", ".join([DispatchKey(position).name for position in list(op.kernels)]) or "none"
     where = "without a tensor argument" if keys & BACKEND_BITS == 0 else f"for the key {key}"
     raise errors.DispatchError(
         f"{op} has no kernel {where}; kernels: {registered}. Register one with "
@@ -1480,13 +1480,13 @@ backend_select = machine_kernel(run_backend_select, "fastops/_dispatch.pyx: the 
 
 import weakref
 
-_operators = weakref.WeakSet()
+_operators = set()      # weak references; copied in one step, as other threads may define meanwhile
 _fallbacks = {TRANSFORM_FRONT: machine_kernel(run_transform, "fastops/_dispatch.pyx: the innermost transform")}
 
 
 def fallbacks():
     """The process-wide fallback kernels: a dict from DispatchKey to Kernel."""
-    return {DispatchKey(position): kernel for position, kernel in _fallbacks.items()}
+    return {DispatchKey(position): kernel for position, kernel in list(_fallbacks.items())}
 
 
 def set_fallback(key, Kernel kernel):
@@ -1554,7 +1554,7 @@ cdef class Operator:
         self.__qualname__ = self._name
         self.vectorcall = operator_call
         self.refold()
-        _operators.add(self)
+        _operators.add(weakref.ref(self, _operators.discard))
 
     def refold(self):
         """Fold ``kernels`` and the fallbacks into the table; called whenever either changes."""
@@ -1568,7 +1568,7 @@ cdef class Operator:
                 if any([row is not fallthrough_ for row in rows]):
                     mask |= <uint64_t>1 << key
                 folded.append(rows[0] if all([row is rows[0] for row in rows]) else PerBackend(rows))
-            for position, kernel in self.kernels.items():
+            for position, kernel in list(self.kernels.items()):     # other threads may register meanwhile
                 if kernel is fallthrough_:
                     continue
                 if position == BACKEND_SELECT:

@@ -37,7 +37,7 @@ def table(operator):
         operator = find(operator)
     lines = [str(operator._schema), ""]
     width = max(len(key.name) for key, kernel in operator.table_rows())
-    own = {int(key) for key in operator.kernels}
+    own = {int(key) for key in list(operator.kernels)}
     for key, kernel in operator.table_rows():
         if kernel is None:
             continue
@@ -55,7 +55,7 @@ def find(name):
         if candidate in registry.operators:
             return registry.operators[candidate]
     import difflib
-    names = {key.partition("::")[2] if key.startswith("fastops::") else key for key in registry.operators}
+    names = {key.partition("::")[2] if key.startswith("fastops::") else key for key in list(registry.operators)}
     close = difflib.get_close_matches(name, names, 3)
     raise LookupError(f"no operator is called {name!r}" + (f"; did you mean {', '.join(close)}?" if close else ""))
 

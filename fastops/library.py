@@ -121,7 +121,7 @@ class Library:
         if name in registry.operators:
             raise errors.RegistrationError(f"the operator {name} is already defined at {_sites.get(name, 'fastops itself')}"
                                            f" (here: {site}): {registry.operators[name]._schema}")
-        for key, kernel in registry.table(name).items():
+        for key, kernel in list(registry.table(name).items()):
             check_signature(kernel, parsed)
         operator = registry.define(parsed)
         operator.tags = tags

@@ -134,7 +134,7 @@ class Operators:
         return self._namespaces.setdefault(name, OpNamespace(name))
 
     def __dir__(self):
-        return sorted({name.partition("::")[0] for name in registry.operators})
+        return sorted({name.partition("::")[0] for name in list(registry.operators)})
 
     def __iter__(self):
         return iter(dir(self))

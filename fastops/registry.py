@@ -25,14 +25,14 @@ def qualified_name(schema):
 
 def overloads(name):
     """The operators called *name* ("namespace::name"): a dict from overload name, "" for the unnamed one."""
-    return {key[len(name) + 1:]: operator for key, operator in operators.items()
+    return {key[len(name) + 1:]: operator for key, operator in list(operators.items())
             if key == name or key.startswith(name + ".")}
 
 
 def names(namespace):
     """The names in *namespace*, sorted, without their overloads."""
     prefix = namespace + "::"
-    return sorted({name[len(prefix):].partition(".")[0] for name in operators if name.startswith(prefix)})
+    return sorted({name[len(prefix):].partition(".")[0] for name in list(operators) if name.startswith(prefix)})
 
 
 def table(name):

@@ -19,24 +19,26 @@ LONG = {"elementwise": lambda: fo.sin(big), "mixed dtypes": lambda: big + fo.one
 
 @pytest.mark.parametrize("name", LONG)
 def test_long_work_lets_others_run(name):
-    started, done, failures = threading.Event(), threading.Event(), []
+    """Another thread counts while the work runs: with the lock held for all of it, it could not count at all."""
+    counted, best = [0], 0
+    for _ in range(20):             # on a busy machine the counter may get no turn at once
+        done = threading.Event()
 
-    def work():
-        started.set()
-        try:
+        def work():
+            nonlocal best
+            before = counted[0]
             LONG[name]()
-        except Exception as error:
-            failures.append(error)
-        done.set()
-    thread = threading.Thread(target=work)
-    thread.start()
-    started.wait()
-    turns = 0
-    while not done.is_set():
-        turns += 1
-    thread.join()
-    assert not failures
-    assert turns > 50, "the other thread stood still"
+            after = counted[0]
+            best = max(best, after - before)
+            done.set()
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not done.is_set():
+            counted[0] += 1
+        thread.join()
+        if best > 10:
+            break
+    assert best > 10, "no other thread ran during the work"
 
 
 def test_calls_while_kernels_come_and_go():
