@@ -1498,8 +1498,10 @@ def set_fallback(key, Kernel kernel):
         _fallbacks.pop(int(position), None)
     else:
         _fallbacks[int(position)] = kernel
-    for op in list(_operators):
-        op.refold()
+    for reference in list(_operators):
+        op = reference()
+        if op is not None:
+            op.refold()
 
 
 cdef class Operator:
