@@ -41,5 +41,6 @@ extensions = [Extension(".".join(source.with_suffix("").parts), [str(source)],
                         depends=[str(header) for header in sorted(Path("fastops").glob("*.h"))])
               for source in sources]
 
-setup(ext_modules=cythonize(extensions, build_dir="build", compiler_directives=DIRECTIVES),
+# NumPy's declarations for Cython differ between its versions: what one generated, another's headers may not compile.
+setup(ext_modules=cythonize(extensions, build_dir=f"build/numpy-{numpy.__version__}", compiler_directives=DIRECTIVES),
       cmdclass={"build_ext": BuildRooms})
