@@ -32,7 +32,10 @@ cdef int fill(Operator op, Tensor tensor, PyObject *value) except -1:
     if tensor.backend != CPU:
         raise NotImplementedError(f"{op}: cannot fill memory on device '{tensor.device}' here")
     if scalar_code(value) < 0:
-        copy_into(tensor, value_tensor(op, value))
+        try:
+            copy_into(tensor, value_tensor(op, value))
+        except ValueError as error:
+            raise ValueError(f"{op}: {error}") from None
         return 0
     store_value(op, value, tensor.element, element)
     memcpy(data, element, itemsize)

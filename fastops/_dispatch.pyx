@@ -1891,6 +1891,10 @@ cdef object call_with_foreign(Operator op, PyObject **arguments):
     if keys == 0:
         for position in range(op.parameter_count):
             value = values[position]
+            if value == <PyObject *>None and op.array_mask & op.required_mask & <uint64_t>1 << position \
+                    and not (<Parameter>op.parameters[position]).optional:
+                raise errors.ArgumentError(f"{op}: the argument {(<Parameter>op.parameters[position]).name!r} is None, where "
+                                           f"an array is wanted: {op._schema}")
             if op.array_mask >> position & 1 and value != NULL and value != <PyObject *>None:
                 converted = array_hook(<object>value)
                 owned.append(converted)

@@ -342,7 +342,7 @@ cdef int parse_shape(Operator op, PyObject *value, int *rank, Py_ssize_t *sizes)
 
 
 cdef bint is_sequence(object value) except -1:
-    return isinstance(value, (tuple, list)) or (hasattr(value, "__len__") and not getattr(value, "ndim", 1) == 0)
+    return isinstance(value, (tuple, list, range)) or getattr(value, "ndim", None) == 1
 
 
 cdef Py_ssize_t parse_size(Operator op, object value) except? -1:
@@ -682,6 +682,14 @@ cdef Tensor output_argument(Operator op, PyObject *value):
     return <Tensor>value
 
 
+cdef int require_broadcast(Tensor source, Tensor target) except -1:
+    cdef int axis, offset = target.rank - source.rank
+    for axis in range(source.rank):
+        if offset < 0 or source.sizes[axis] != 1 and source.sizes[axis] != target.sizes[offset + axis]:
+            raise ValueError(f"an array of shape {source.shape} does not broadcast into shape {target.shape}")
+    return 0
+
+
 cdef int copy_into(Tensor target, Tensor source) except -1:
     # target[...] = source, broadcast and cast; overlapping memory is copied first.
     cdef Nest nest
@@ -692,6 +700,8 @@ cdef int copy_into(Tensor target, Tensor source) except -1:
         return 0
     if source.backend != CPU or target.backend != CPU:
         raise TypeError(f"cannot copy between devices '{source.device}' and '{target.device}' here")
+    if source.count != target.count or not target.flags & source.flags & CONTIGUOUS:
+        require_broadcast(source, target)
     if overlaps(target, source) and not same_layout(target, source):
         source = contiguous_copy(source, source.element)
     if target.flags & source.flags & CONTIGUOUS and target.count == source.count:

@@ -416,7 +416,8 @@ cdef object run_expand_dims(Kernel kernel, Operator op, PyObject **arguments, ui
     cdef Tensor result
     if rank > DIMENSIONS:
         raise ValueError(f"{op}: an array has at most {DIMENSIONS} dimensions, not {rank}")
-    axis_numbers(op, given, rank, axes)
+    if axis_numbers(op, given, rank, axes) != extra:
+        raise TypeError(f"{op}: the axes are a whole number, or a tuple or list of them, not {<object>given!r}")
     for axis in range(rank):
         added[axis] = False
     for axis in range(extra):

@@ -4,9 +4,9 @@ import numpy as np
 
 from fastops import samples
 from fastops._dispatch import as_tensor
-from fastops.ops.create import ones, zeros
+from fastops.ops.create import arange, zeros
 from fastops.ops.elementwise import (abs, divide, equal, isfinite, isinf, isnan, less_equal, logical_and, multiply,
-                                     not_equal, positive, rint, signbit, sin, subtract, trunc, where)
+                                     not_equal, positive, pow, rint, signbit, sin, subtract, trunc, where)
 from fastops.ops.families import composite
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import max, min, sum
@@ -28,6 +28,7 @@ def arrays_of(*shapes, dtypes=("f4", "f8", "i4", "c16"), **options):
 
 
 def _round(x, /, decimals=0, out=None):
+    x = as_tensor(x)
     if x.dtype.kind in "iub" and decimals >= 0:
         return positive(x, out=out) if x.dtype.kind != "b" else rint(x, out=out)
     if x.dtype.kind == "c":
@@ -200,6 +201,8 @@ def _diff(x, /, n=1, axis=-1):
     if x.ndim == 0:
         raise ValueError("diff: x has no axis along which there are differences")
     axis = normalized(axis, x.ndim, "diff")
+    if n > x.shape[axis]:
+        n = x.shape[axis]           # nothing is left after so many
     before = (slice(None),) * axis
     for _ in range(n):
         later, earlier = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
@@ -327,8 +330,10 @@ tensor([ 1,  2, 10, 20])""")
 
 
 def _average(x, /, axis=None, weights=None, *, keepdims=False):
+    x = as_tensor(x)
     if weights is None:
         return divide(sum(x * 1.0, axis=axis, keepdims=keepdims), x.size if axis is None else x.shape[axis])
+    weights = as_tensor(weights)
     if weights.shape != x.shape:
         if axis is None or weights.ndim != 1 or weights.shape[0] != x.shape[axis]:
             raise ValueError(f"average: weights of shape {weights.shape} do not fit x of shape {x.shape} along axis {axis}")
@@ -349,13 +354,12 @@ tensor(1.75)""")
 
 
 def _vander(x, /, N=None):
+    if x.ndim != 1:
+        raise ValueError(f"vander: x has {x.ndim} dimensions; one is wanted")
     count = x.shape[0] if N is None else N
-    columns = [ones(x.shape, dtype=x.dtype, device=x.device)]
-    for _ in range(count - 1):
-        columns.append(multiply(columns[-1], x))
-    if count <= 0:
-        return zeros((x.shape[0], 0), dtype=x.dtype, device=x.device)
-    return flip(concat([reshape(column, (-1, 1)) for column in columns], 1), 1)
+    if count < 0:
+        raise ValueError(f"vander: the number of columns is {count}; it cannot be negative")
+    return pow(reshape(x, (-1, 1)), arange(count - 1, -1, -1, device=x.device))
 
 
 vander = composite("vander(Array x, /, int? N=None) -> Tensor", "The powers of x, highest first, as rows of a matrix.", _vander,
