@@ -16,32 +16,36 @@ class Rules:
 
     *reference* is a NumPy function of the same arguments, or None; *samples* a function of a
     ``numpy.random.Generator`` that yields Samples; *family* the word for what the operator has in common with
-    others.
+    others; *answers* the functions of NumPy's or SciPy's that this operator answers when they meet a Tensor.
     """
-    __slots__ = ("reference", "samples", "family")
+    __slots__ = ("reference", "samples", "family", "answers")
 
-    def __init__(self, reference, samples, family):
+    def __init__(self, reference, samples, family, answers):
         self.reference = reference
         self.samples = samples
         self.family = family
+        self.answers = answers
 
 
 def declare(schema, summary, *, kernels, family, samples, reference=None, notes="", example="", syntax=None,
-            methods=(), gather=None):
+            methods=(), gather=None, module="", answers=None):
     """Make the built-in operator of *schema* and hand it out.
 
     *schema* reads ``"name(Array x, /, ...) -> Tensor"``; *kernels* is a dict from DispatchKey to kernel. *summary*
     is the docstring's first sentence, *notes* follow it (shapes, dtypes, what is raised, the source), *example* is
     a doctest. *syntax* names the special method that the operator answers (``"__add__"``), *methods* the names
     under which it is a method of Tensor; *gather* names the parameter that takes surplus positional arguments.
+    *module* is the part of the namespace where the function stands ("linalg"), ``fastops::linalg_name`` being the
+    operator's full name. *answers* lists the foreign functions that hand a Tensor over to this operator; where it is
+    not given, that is the reference if it is a public function of NumPy's.
     """
-    parsed = parse_schema("fastops::" + schema)
+    parsed = parse_schema(f"fastops::{module}_{schema}" if module else "fastops::" + schema)
     operator = registry.define(parsed, checked=False, gather=gather)
     for key, kernel in kernels.items():
         operator.kernels[int(key)] = kernel if isinstance(kernel, machine.Kernel) else machine.Kernel(kernel)
     operator.refold()
-    operator.rules = Rules(reference, samples, family)
-    operator.__name__ = operator.__qualname__ = parsed.opname
+    operator.rules = Rules(reference, samples, family, public(reference) if answers is None else tuple(answers))
+    operator.__name__ = operator.__qualname__ = parsed.opname.removeprefix(module + "_") if module else parsed.opname
     operator.__module__ = caller_module()
     operator.__doc__ = docstring(summary, notes, example)
     if syntax is not None:
@@ -49,6 +53,13 @@ def declare(schema, summary, *, kernels, family, samples, reference=None, notes=
     for method in methods:
         machine.install_method(method, operator)
     return operator
+
+
+def public(function):
+    # The function alone, if NumPy or SciPy hand it out under its name.
+    module = sys.modules.get(getattr(function, "__module__", None) or "numpy")
+    found = getattr(module, getattr(function, "__name__", ""), None) if module.__name__.startswith(("numpy", "scipy")) else None
+    return (function,) if function is not None and found is function else ()
 
 
 def docstring(summary, notes, example):

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastops import samples
 from fastops._create import empty_meta
-from fastops._dispatch import DispatchKey
+from fastops._dispatch import DispatchKey, Tensor
 from fastops._loops import Elementwise, UfuncLoops, as_ndarray, share_ndarray
 from fastops.declare import declare
 
@@ -117,26 +117,42 @@ def view(schema, kernel, summary, example, **more):
                    kernels={DispatchKey.CompositeExplicitAutograd: kernel}, **more)
 
 
-def through_numpy(schema, summary, function, shape, **more):
+def through_numpy(schema, summary, function, shape, *, family="primitive", keys=(), **more):
     """A function of NumPy's, run on zero-copy arrays; *shape* gives each result's (shape, dtype) without data.
 
-    Both take what the operator takes, tensors being NumPy arrays for *function* and tensors for *shape*.
+    Both take what the operator takes but ``out``, tensors being NumPy arrays for *function* and tensors for *shape*.
+    *shape* returns a pair, or a list of pairs where there are several results. *keys* are further dispatch keys for
+    the CPU kernel: ``DispatchKey.Undefined`` for an operator over lists, which may hold no tensor.
     """
     def arrays(value):
-        if hasattr(value, "keyset"):
+        if isinstance(value, Tensor):
             return as_ndarray(value)
-        return type(value)([arrays(item) for item in value]) if isinstance(value, (list, tuple)) else value
+        return type(value)([arrays(item) for item in value]) if type(value) in (list, tuple) else value
 
     def tensors(value):
         if isinstance(value, (list, tuple)):
-            return type(value)([tensors(item) for item in value])
+            return tuple([tensors(item) for item in value])
         return share_ndarray(np.asarray(value))
 
-    def on_cpu(*args, **kwargs):
-        return tensors(function(*arrays(args), **{name: arrays(value) for name, value in kwargs.items()}))
+    def on_cpu(*args, out=None, **kwargs):
+        result = tensors(function(*arrays(args), **{name: arrays(value) for name, value in kwargs.items()}))
+        return result if out is None else write_out(result, out)
 
-    def on_meta(*args, **kwargs):
-        sizes, dtype = shape(*args, **kwargs)
-        return empty_meta(sizes, dtype)
+    def on_meta(*args, out=None, **kwargs):
+        facts = shape(*args, **kwargs)
+        if isinstance(facts, list):
+            return tuple([empty_meta(sizes, dtype) for sizes, dtype in facts])
+        return empty_meta(*facts) if out is None else out
 
-    return declare(schema, summary, kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, **more)
+    return declare(schema, summary, family=family,
+                   kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta, **dict.fromkeys(keys, on_cpu)}, **more)
+
+
+def write_out(result, out):
+    """Write a result where the caller wants it, cast as NumPy's ``out=`` allows."""
+    if result.shape != out.shape:
+        raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"the result of dtype {result.dtype} does not cast to out's dtype {out.dtype}")
+    out[...] = result
+    return out
