@@ -1627,7 +1627,7 @@ cdef class Operator:
 
     @property
     def __signature__(self):
-        return self._schema.signature()
+        return self._schema.signature(self.gather)
 
     @property
     def is_view(self):

@@ -66,6 +66,12 @@ cdef extern from "_trigonometric.h":
     void fastops_sin_loop(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
     void fastops_cos_loop(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
 
+cdef extern from "_complex.h":
+    void fastops_expm1_c8(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_expm1_c16(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_tanh_c8(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_tanh_c16(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+
 cdef extern from "_casts.h":
     ctypedef void (*CastLoop "fastops_cast")(char *, Py_ssize_t, const char *, Py_ssize_t, Py_ssize_t) noexcept nogil
     CastLoop cast_loops[14][14]
@@ -836,12 +842,17 @@ cdef class UfuncLoops(Loops):
 
 
 cdef LoopFunction own_loop(object ufunc, ElementType *element) noexcept:
-    # Where a measurement says that NumPy's loop is slow; NULL elsewhere.
+    # Where a measurement says that NumPy's loop is slow, or the standard wants other values; NULL elsewhere.
     if element == FLOAT64:
         if ufunc is np.sin:
             return fastops_sin_loop
         if ufunc is np.cos:
             return fastops_cos_loop
+    elif element.kind == c"c":
+        if ufunc is np.expm1:
+            return fastops_expm1_c8 if element.itemsize == 8 else fastops_expm1_c16
+        if ufunc is np.tanh:
+            return fastops_tanh_c8 if element.itemsize == 8 else fastops_tanh_c16
     return NULL
 
 

@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
                                 Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
-                                new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple)
+                                new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple, parse_device)
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, element_argument, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin,
                              nest_next, nest_operand, nest_order, parse_shape, require_castable, scalar_code,
@@ -98,7 +98,7 @@ cdef class Attribute:
 
 # ------------------------------------------------------------------------------------------- arguments
 
-cdef inline Tensor array_argument(Operator op, PyObject **arguments):
+cdef Tensor array_argument(Operator op, PyObject **arguments):
     # The first argument; a number becomes an array, as everywhere.
     if Py_TYPE(arguments[0]) == <PyTypeObject *>Tensor:
         return <Tensor>arguments[0]
@@ -206,7 +206,7 @@ cdef int shape_argument(Operator op, PyObject *value, int *rank, Py_ssize_t *siz
     return parse_shape(op, value, rank, sizes)
 
 
-cdef inline bint is_given(PyObject *value) noexcept:
+cdef bint is_given(PyObject *value) noexcept:
     return value != NULL and value != <PyObject *>None
 
 
@@ -1005,12 +1005,59 @@ cdef object run_copy(Kernel kernel, Operator op, PyObject **arguments, uint64_t 
 
 
 cdef object run_astype(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # astype(x, dtype, /, *, copy=True)
-    cdef Tensor source = array_argument(op, arguments)
+    # astype(x, /, dtype, order="K", casting="unsafe", subok=True, copy=True, device=None)
+    cdef Tensor source = array_argument(op, arguments), result
     cdef ElementType *element = element_argument(op, arguments[1])
-    if element == source.element and is_given(arguments[2]) and not <object>arguments[2]:
+    cdef int backend = source.backend, index = source.device_index
+    cdef bint moved = False
+    if is_given(arguments[6]):
+        parse_device(<object>arguments[6], &backend, &index)
+        moved = backend != source.backend or index != source.device_index
+    if moved and backend != META:
+        raise ValueError(f"{op}: cannot move from device '{source.device}' to '{<object>arguments[6]}'")
+    if arguments[3] != NULL and not np.can_cast(source.dtype, <object>element.dtype, <object>arguments[3]):
+        raise TypeError(f"{op}: {source.dtype} does not cast to {<object>element.dtype} by the rule "
+                        f"{<object>arguments[3]!r}")
+    if (element == source.element and not moved and arguments[5] != NULL and not <object>arguments[5]
+            and laid_out(op, source, arguments[2])):
         return source
-    return copied(op, source, element)
+    if moved:
+        return new_strided(source.rank, source.sizes, source.steps, element, backend, index)
+    if arguments[2] == NULL or <object>arguments[2] in ("K", "A") and not source.flags & CONTIGUOUS:
+        return copied(op, source, element)
+    result = new_strided(source.rank, source.sizes, column_steps if <object>arguments[2] == "F" else NULL, element,
+                         backend, index)
+    laid_out(op, source, arguments[2])
+    if backend == CPU:
+        cast_into(op, result, source)
+    return result
+
+
+cdef Py_ssize_t column_steps[DIMENSIONS]        # as new_strided compares them: the first axis is the quickest
+for _axis in range(DIMENSIONS):
+    column_steps[_axis] = _axis + 1
+
+
+cdef bint laid_out(Operator op, Tensor source, PyObject *order) except -1:
+    # Whether the elements lie in the order asked for.
+    if order == NULL:
+        return True
+    if <object>order not in ("K", "A", "C", "F"):
+        raise ValueError(f"{op}: order is 'C', 'F', 'A' or 'K', not {<object>order!r}")
+    if <object>order == "C":
+        return source.flags & CONTIGUOUS != 0
+    return <object>order != "F" or source.flags & CONTIGUOUS != 0 and source.rank < 2 or <bint>permuted(
+        source, reversed_axes(source.rank)).is_contiguous()
+
+
+cdef int reversal[DIMENSIONS]
+
+
+cdef const int *reversed_axes(int rank) noexcept:
+    cdef int axis
+    for axis in range(rank):
+        reversal[axis] = rank - 1 - axis
+    return reversal
 
 
 cdef list member_tensors(Operator op, PyObject *given, int *backend, int *device_index):

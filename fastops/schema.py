@@ -162,12 +162,15 @@ class FunctionSchema:
         """The same schema in another namespace."""
         return FunctionSchema(namespace, self.opname, self.overload_name, self.arguments, self.returns)
 
-    def signature(self):
-        """An ``inspect.Signature`` of the call."""
+    def signature(self, gather=-1):
+        """An ``inspect.Signature`` of the call; the parameter *gather*, if positional only, takes all that are left."""
         if self._signature is None:
             import inspect
             parameters = []
-            for argument in self.arguments:
+            for position, argument in enumerate(self.arguments):
+                if position == gather and argument.positional_only:
+                    parameters.append(inspect.Parameter(argument.name, inspect.Parameter.VAR_POSITIONAL))
+                    continue
                 kind = (inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else
                         inspect.Parameter.POSITIONAL_ONLY if argument.positional_only else
                         inspect.Parameter.POSITIONAL_OR_KEYWORD)

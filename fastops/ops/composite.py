@@ -10,6 +10,7 @@ from fastops.ops.elementwise import (abs, divide, equal, isfinite, isinf, isnan,
 from fastops.ops.families import composite
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import max, min, sum
+from fastops.ops.shape import copy as copied
 from fastops.ops.shape import (atleast_1d, atleast_2d, broadcast_to, concat, diagonal, expand_dims, flip, normalized,
                                reshape, swapaxes)
 from fastops.samples import Sample
@@ -195,12 +196,15 @@ trace = composite(
 tensor(5)""")
 
 
-def _diff(x, /, n=1, axis=-1):
+def _diff(x, /, n=1, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: the order n is {n}; it cannot be negative")
     if x.ndim == 0:
         raise ValueError("diff: x has no axis along which there are differences")
     axis = normalized(axis, x.ndim, "diff")
+    ends = [_as_end(end, x, axis) for end in (prepend, append)]
+    if n and ends != [[], []]:
+        x = concat(ends[0] + [x] + ends[1], axis)
     if n > x.shape[axis]:
         n = x.shape[axis]           # nothing is left after so many
     before = (slice(None),) * axis
@@ -210,8 +214,16 @@ def _diff(x, /, n=1, axis=-1):
     return x
 
 
+def _as_end(end, x, axis):
+    # What stands before or behind x: a number stands there in every row.
+    if end is None:
+        return []
+    end = as_tensor(end)
+    return [end if end.ndim else broadcast_to(end, x.shape[:axis] + (1,) + x.shape[axis + 1:])]
+
+
 diff = composite(
-    "diff(Array x, /, int n=1, int axis=-1) -> Tensor", "The differences of neighbours along an axis, n times.", _diff,
+    "diff(Array x, /, int n=1, int axis=-1, Array? prepend=None, Array? append=None) -> Tensor", "The differences of neighbours along an axis, n times.", _diff,
     reference=np.diff, samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), n, axis)
                                             for dtype in ("?", "f8", "i4", "u1") for n in (0, 1, 2, 9) for axis in (0, -1)),
     notes=NUMPY.format(name="diff"), example="""
@@ -269,23 +281,25 @@ tensor([[1, 3],
         [2, 4]])""")
 
 
-def _meshgrid(arrays, *, indexing="xy"):
+def _meshgrid(arrays, *, indexing="xy", sparse=False, copy=True):
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
     arrays = _several(arrays)
     count = len(arrays)
     lifted = [reshape(array, (1,) * place + (-1,) + (1,) * (count - 1 - place)) for place, array in enumerate(arrays)]
     shape = tuple([array.size for array in arrays])
-    grids = [positive(broadcast_to(array, shape)) if array.dtype.kind != "b" else broadcast_to(array, shape).copy()
-             for array in lifted]
+    grids = lifted if sparse else [broadcast_to(array, shape) for array in lifted]
+    if copy:
+        grids = [copied(grid) for grid in grids]
     return tuple([swapaxes(grid, 0, 1) if indexing == "xy" and count > 1 else grid for grid in grids])
 
 
 meshgrid = composite(
-    "meshgrid(Array[] arrays, /, *, str indexing='xy') -> Tensor[]", "The coordinates of a grid, an array for each axis.",
-    _meshgrid, gather="arrays", reference=lambda arrays, indexing="xy": tuple(np.meshgrid(*arrays, indexing=indexing)),
+    "meshgrid(Array[] arrays, /, *, str indexing='xy', bool sparse=False, bool copy=True) -> Tensor[]", "The coordinates of a grid, an array for each axis.",
+    _meshgrid, gather="arrays", reference=lambda arrays, **options: tuple(np.meshgrid(*arrays, **options)),
+    answers=(np.meshgrid,),
     samples=lambda rng: (Sample([samples.array(rng, (size,), "f8") for size in sizes], **more) for sizes in ((2, 3), (4,), (2, 3, 2))
-                         for more in ({}, {"indexing": "ij"})), notes=NUMPY.format(name="meshgrid"), example="""
+                         for more in ({}, {"indexing": "ij"}, {"sparse": True})), notes=NUMPY.format(name="meshgrid"), example="""
 >>> fo.meshgrid(fo.asarray([1, 2]), fo.asarray([3, 4]))
 (tensor([[1, 2],
         [1, 2]]), tensor([[3, 3],

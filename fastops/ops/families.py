@@ -4,9 +4,10 @@ import numpy as np
 
 from fastops import samples
 from fastops._create import empty_meta
-from fastops._dispatch import DispatchKey, Tensor
+from fastops._dispatch import DispatchKey, Tensor, as_tensor
 from fastops._loops import Elementwise, UfuncLoops, as_ndarray, share_ndarray
 from fastops.declare import declare
+from fastops.schema import parse_schema
 
 UNARY_NOTES = """
 Parameters
@@ -124,6 +125,21 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
     *shape* returns a pair, or a list of pairs where there are several results. *keys* are further dispatch keys for
     the CPU kernel: ``DispatchKey.Undefined`` for an operator over lists, which may hold no tensor.
     """
+    kinds = {argument.name: argument.type for argument in parse_schema("fastops::" + schema).arguments}
+    names = list(kinds)
+
+    def tensor(kind, value):
+        # An argument that is declared an array as a Tensor; lists of arrays too.
+        if kind.element is not None and kind.element.base == "Array" and isinstance(value, (list, tuple)):
+            return [tensor(kind.element, item) for item in value]
+        if kind.base != "Array" or isinstance(value, Tensor) or value is None and kind.optional:
+            return value
+        return as_tensor(value)
+
+    def converted(args, kwargs):
+        return ([tensor(kinds[name], value) for name, value in zip(names, args)],
+                {name: tensor(kinds[name], value) for name, value in kwargs.items()})
+
     def arrays(value):
         if isinstance(value, Tensor):
             return as_ndarray(value)
@@ -135,10 +151,12 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
         return share_ndarray(np.asarray(value))
 
     def on_cpu(*args, out=None, **kwargs):
+        args, kwargs = converted(args, kwargs)
         result = tensors(function(*arrays(args), **{name: arrays(value) for name, value in kwargs.items()}))
         return result if out is None else write_out(result, out)
 
     def on_meta(*args, out=None, **kwargs):
+        args, kwargs = converted(args, kwargs)
         facts = shape(*args, **kwargs)
         if isinstance(facts, list):
             return tuple([empty_meta(sizes, dtype) for sizes, dtype in facts])

@@ -373,7 +373,7 @@ def _einsum_samples(rng):
 
 
 einsum = declare(
-    "einsum(Any subscripts, Any operands, *, Tensor(a!)? out=None, ScalarType? dtype=None, Any optimize=False) -> Tensor",
+    "einsum(Any subscripts, Any operands, /, *, Tensor(a!)? out=None, ScalarType? dtype=None, Any optimize=False) -> Tensor",
     "Sums of products by Einstein's notation: axes are named by letters, and those that the result lacks are summed.",
     family="contraction", kernels={DispatchKey.Undefined: _einsum_of_anything, DispatchKey.CPU: Einsum(machine.Kernel(_einsum)),
                                    DispatchKey.Meta: _einsum_meta},

@@ -174,23 +174,48 @@ copy = declare(
 tensor([1, 2])""")
 
 astype = declare(
-    "astype(Array x, ScalarType dtype, /, *, bool copy=True) -> Tensor",
-    "x with another dtype; x itself if copy is False and the dtype is x's.", family="primitive", methods=("astype",),
+    "astype(Array x, /, ScalarType dtype, str order='K', str casting='unsafe', bool subok=True, bool copy=True, "
+    "Device? device=None) -> Tensor",
+    "x with another dtype; x itself if copy is False and nothing is to be changed.", family="primitive", methods=("astype",),
     kernels={DispatchKey.CPU: views.astype_kernel, DispatchKey.Meta: views.astype_kernel},
-    reference=lambda x, dtype: x.astype(dtype),
-    samples=lambda rng: (Sample(a, other) for dtype in samples.ALL for other in samples.ALL
-                         for a in samples.layouts(rng, dtype, 0.0, 4.0)),
-    notes="""Conversions are C's: floating-point numbers are cut towards zero, complex numbers lose their imaginary part
+    reference=lambda x, dtype, order="K": x.astype(dtype, order), answers=(np.astype,),
+    samples=lambda rng: (Sample(a, other, *order) for dtype in samples.ALL for other in samples.ALL
+                         for a in samples.layouts(rng, dtype, 0.0, 4.0)
+                         for order in ((), ("C",), ("F",))[:3 if dtype == "f4" == other else 1]),
+    notes="""
+Parameters
+----------
+x : array_like
+    Any shape.
+dtype : dtype
+    The new one.
+order : str
+    How the result lies in memory: "C" row-major, "F" column-major, "K" or "A" like x.
+casting : str
+    The rule that the cast must satisfy: "no", "equiv", "safe", "same_kind" or "unsafe".
+subok : bool
+    Accepted as NumPy does; subclasses decide for themselves here.
+copy : bool
+    Whether to copy where nothing is to be changed.
+device : device or str, optional
+    Where the result is; x's device if not given.
+
+Returns
+-------
+Tensor
+    x's shape. Conversions are C's: floating-point numbers are cut towards zero, complex numbers lose their imaginary part
 with a ComplexWarning, bool is "not zero".
 
 Raises
 ------
 TypeError
-    If the dtype is unknown.
+    If the dtype is unknown, or the cast breaks the rule.
+ValueError
+    If the order is unknown, or x cannot be moved to the device.
 
 Notes
 -----
-NumPy: ``numpy.ndarray.astype`` with casting="unsafe".""", example="""
+NumPy: ``numpy.ndarray.astype``; array API: ``astype``.""", example="""
 >>> fo.astype(fo.asarray([1.5, -1.5]), "int32")
 tensor([ 1, -1], dtype=int32)""")
 
