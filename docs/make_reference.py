@@ -10,7 +10,9 @@ import fastops as fo
 from fastops import registry
 
 PAGE = Path(__file__).with_name("reference.md")
-ORDER = ("elementwise", "reduction", "contraction", "view", "indexing", "creation", "primitive", "composite")
+ORDER = ("elementwise", "reduction", "contraction", "view", "indexing", "creation", "primitive", "data-dependent",
+         "linear-algebra", "composite")
+MODULES = [name for name in ("linalg", "fft", "random", "special") if hasattr(fo, name)]
 
 
 def page():
@@ -21,16 +23,22 @@ def page():
     operators = [operator for operator in registry.operators.values() if operator.namespace == "fastops"]
     others = names_by_operator()
     for family in ORDER:
-        members = sorted((op for op in operators if op.rules.family == family), key=lambda op: op.__name__)
+        members = sorted((op for op in operators if op.rules.family == family), key=lambda op: chosen(op, others[op.name()]))
         if not members:
             continue
         lines += [f"## {family.capitalize()}", "", "| operator | also | what it gives |", "|---|---|---|"]
         for operator in members:
-            also = ", ".join(f"`{name}`" for name in sorted(others[operator.name()] - {operator.__name__}))
+            name = chosen(operator, others[operator.name()])
+            also = ", ".join(f"`{other}`" for other in sorted(others[operator.name()] - {name}))
             summary = operator.__doc__.partition("\n")[0].replace("|", "\\|")
-            lines.append(f"| `{operator.__name__}{parameters(operator)}` | {also} | {summary} |")
+            lines.append(f"| `{name}{parameters(operator)}` | {also} | {summary} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def chosen(operator, names):
+    """The name under which an operator is listed: its own, the shortest where it stands in several modules."""
+    return min(names, key=lambda name: (name.rpartition(".")[2] != operator.__name__, len(name), name))
 
 
 def parameters(operator):
@@ -41,10 +49,11 @@ def parameters(operator):
 def names_by_operator():
     """The public names of each operator: a dict from qualified name to a set of names."""
     result = {}
-    for name in dir(fo):
-        value = getattr(fo, name)
-        if isinstance(value, fo.OpOverload):
-            result.setdefault(value.name(), set()).add(name)
+    for prefix, module in [("", fo), *((f"{name}.", getattr(fo, name)) for name in MODULES)]:
+        for name in dir(module):
+            value = getattr(module, name)
+            if isinstance(value, fo.OpOverload):
+                result.setdefault(value.name(), set()).add(prefix + name)
     return result
 
 

@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from fastops._dispatch cimport ElementType, Kernel, Operator, Tensor
 
 cdef enum:
-    OPERANDS = 5                # the most operands one loop has
+    OPERANDS = 8                # the most operands one loop has
     DIMENSIONS = 64
     BOOL_CODE = 3               # bool's place among the element types
     WEAK_INTEGER = 29           # codes of Python scalars, which have a kind but no dtype (NEP 50)
@@ -76,6 +76,8 @@ cdef bint same_layout(Tensor first, Tensor second) noexcept nogil
 cdef int require_no_self_overlap(Tensor tensor, Operator op) except -1
 cdef int require_castable(ElementType *source, ElementType *target, Operator op) except -1
 cdef Tensor output_argument(Operator op, PyObject *value)
+cdef int require_output(Operator op, Tensor out, int rank, const Py_ssize_t *sizes, ElementType *element, int backend,
+                        int device_index) except -1
 
 cdef int store_value(Operator op, PyObject *value, ElementType *element, char *place) except -1
 cdef object load_scalar(Tensor tensor)
@@ -83,6 +85,7 @@ cdef int parse_shape(Operator op, PyObject *value, int *rank, Py_ssize_t *sizes)
 
 cdef int floating_point_begin() noexcept nogil
 cdef int floating_point_end(Operator op) except -1
+cdef bint floating_point_invalid() noexcept nogil
 
 cdef object to_ndarray(Tensor tensor)
 cdef Tensor from_ndarray(object array)

@@ -195,6 +195,14 @@ cdef int floating_point_end(Operator op) except -1:
     return 0
 
 
+cdef bint floating_point_invalid() noexcept nogil:
+    # Whether something was undefined since floating_point_begin: how the loops of linear algebra say that they failed.
+    cdef int status = fastops_status()
+    if status:
+        fastops_clear_status()
+    return status & FASTOPS_INVALID != 0
+
+
 cdef int report_floating_point(Operator op, int status) except -1:
     # As NumPy does, under numpy.errstate.
     settings = np.geterr()
@@ -765,7 +773,9 @@ cdef class Loops:
             if place:
                 return self.loops[place - 1]
         else:
-            key = codes[0] | codes[1] << 5 | codes[2] << 10
+            key = 0
+            for place in range(self.input_count):
+                key |= codes[place] << 5 * place
             for place in range(self.loop_count):
                 if self.loops[place].key == key:
                     return self.loops[place]

@@ -106,7 +106,12 @@ def law_forward(operator, sample):
         assert ours.dtype == theirs.dtype, f"dtype {ours.dtype}, NumPy gives {theirs.dtype}"
         if operator.__name__.startswith("empty"):
             continue            # what fresh memory holds is nobody's promise
-        assert_close(ours, theirs)
+        if operator.rules.family == "linear-algebra":
+            # BLAS sums in an order that depends on where the memory lies: small against the largest element is right.
+            largest = np.max(np.abs(theirs), initial=1.0)
+            assert_close(ours, theirs, atol=32 * largest * UNIT_ROUNDOFF.get(theirs.dtype.str[1:], 0.0))
+        else:
+            assert_close(ours, theirs)
 
 
 def law_meta(operator, sample):

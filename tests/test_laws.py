@@ -25,7 +25,7 @@ def test_declaration_is_complete(operator):
     assert operator.__doc__.strip().split("\n")[0].endswith(".")
     assert ">>> " in operator.__doc__, "no example"
     assert operator.rules.family in {"elementwise", "comparison", "reduction", "view", "contraction", "creation",
-                                     "composite", "indexing", "primitive", "data-dependent"}
+                                     "composite", "indexing", "primitive", "data-dependent", "linear-algebra"}
     signature = inspect.signature(operator)
     assert list(signature.parameters) == [argument.name for argument in operator._schema.arguments]
 

@@ -17,9 +17,9 @@ PACKAGE = ROOT / "fastops"
 
 # A module may import those before it in the list; those in one group do not import each other.
 ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"},
-         {"inspection", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "declare"},
+         {"inspection", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
          {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
-         {"ops.composite"}, {"packets", "infer"}, {"library"}, {"explain"}, {"__init__"}, {"testing", "ops.__init__"}]
+         {"ops.composite"}, {"ops.decomposition"}, {"linalg"}, {"packets", "infer"}, {"library"}, {"explain"}, {"__init__"}, {"testing", "ops.__init__"}]
 LEVEL = {name: position for position, group in enumerate(ORDER) for name in group}
 
 

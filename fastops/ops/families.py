@@ -148,7 +148,7 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
     def tensors(value):
         if isinstance(value, (list, tuple)):
             return tuple([tensors(item) for item in value])
-        return share_ndarray(np.asarray(value))
+        return share_ndarray(np.asarray(value, order="C"))
 
     def on_cpu(*args, out=None, **kwargs):
         args, kwargs = converted(args, kwargs)
