@@ -12,6 +12,7 @@ from fastops import registry
 PAGE = Path(__file__).with_name("reference.md")
 ORDER = ("elementwise", "reduction", "contraction", "view", "indexing", "creation", "primitive", "data-dependent",
          "linear-algebra", "composite")
+fo.special.erf      # declares the special functions
 MODULES = [name for name in ("linalg", "fft", "random", "special") if hasattr(fo, name)]
 
 

@@ -38,7 +38,7 @@ from fastops.ops.composite import (allclose, around, array_equal, average, colum
                                    sinc, trace, vander, vstack)
 from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from fastops.inspection import namespace_info as __array_namespace_info__
-from fastops import library, linalg
+from fastops import library, linalg, special
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 from fastops.version import __array_api_version__, __version__

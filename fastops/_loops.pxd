@@ -50,7 +50,7 @@ cdef class Loops:
     cdef Loop *keep(self, Operator op, const int *codes, LoopFunction function, void *data) except NULL
 
 cdef class UfuncLoops(Loops):
-    pass
+    cdef object prepare             # called with new dtypes, or None
 
 cdef ElementType *promote(int first, int second) except NULL
 cdef ElementType *element_argument(Operator op, PyObject *dtype) except NULL

@@ -810,11 +810,16 @@ cdef class Loops:
 
 
 cdef class UfuncLoops(Loops):
-    """The loops of one ufunc. Promotion is NumPy's: the first call with new dtypes asks the ufunc itself."""
+    """The loops of one ufunc. Promotion is NumPy's: the first call with new dtypes asks the ufunc itself.
 
-    def __init__(self, ufunc):
+    *prepare*, if given, is called before that with the dtypes (types for Python's numbers): a ufunc that compiles its
+    loops when they are needed does so there.
+    """
+
+    def __init__(self, ufunc, *, prepare=None):
         if not isinstance(ufunc, np.ufunc):
             raise TypeError(f"not a ufunc: {ufunc!r}")
+        self.prepare = prepare
         if ufunc.nargs > OPERANDS:
             raise ValueError(f"{ufunc!r} has {ufunc.nargs} operands; {OPERANDS} are allowed")
         self.ufunc = ufunc
@@ -828,6 +833,8 @@ cdef class UfuncLoops(Loops):
         cdef LoopFunction function
         cdef int wanted[OPERANDS]
         inputs = tuple([dtype_of_code(codes[position]) for position in range(self.input_count)])
+        if self.prepare is not None:
+            self.prepare(inputs)
         try:
             resolved = self.ufunc.resolve_dtypes(inputs + (None,) * self.output_count)
         except TypeError as error:
@@ -1122,37 +1129,30 @@ cdef Tensor run_rows(Operator op, Loop *loop, Tensor whole, Tensor row, bint row
 
 cdef object run_general(Operator op, Loop *loop, int inputs, int outputs, PyObject **arguments,
                         PyObject **tensors, ElementType **actual, char (*scalars)[16]):
-    # Broadcasting, strides, casts, out=.
+    # Broadcasting, strides, casts, out=, several results.
     cdef PyObject *operands[OPERANDS]
+    cdef PyObject *given[OPERANDS]
     cdef Nest nest
-    cdef int position, rank = 0, backend = CPU, device_index = 0
+    cdef int position, output, rank = 0, backend = CPU, device_index = 0
     cdef Py_ssize_t sizes[DIMENSIONS]
-    cdef Tensor tensor, out, second = None
-    cdef PyObject *given = arguments[inputs] if arguments[inputs] != <PyObject *>None else NULL
-    cdef PyObject *given_second = NULL
-    cdef list copies = []
-    cdef bint first = True
+    cdef Tensor tensor, out
+    cdef list copies = [], results = []
+    cdef bint first = True, writes = arguments[inputs] != NULL and arguments[inputs] != <PyObject *>None
     for position in range(inputs):
         operands[position] = tensors[position]
         if tensors[position] != NULL:
             common_device(op, <Tensor>tensors[position], &backend, &device_index, first)
             first = False
     broadcast(op, inputs, operands, &rank, sizes)
-    if outputs == 2 and given != NULL:
-        if not isinstance(<object>given, tuple) or len(<tuple><object>given) != 2:
-            raise TypeError(f"{op}: out must be a tuple of 2 tensors or None")
-        given_second = <PyObject *>(<tuple><object>given)[1]
-        given = <PyObject *>(<tuple><object>given)[0]
-    out = result_tensor(op, given, inputs, operands, rank, sizes, loop.types[inputs], backend, device_index)
-    actual[inputs] = out.element
-    if outputs == 2:
-        second = result_tensor(op, given_second, inputs, operands, rank, sizes, loop.types[inputs + 1], backend, device_index)
-        actual[inputs + 1] = second.element
+    outputs_given(op, arguments[inputs] if writes else NULL, outputs, given)
+    for output in range(outputs):
+        out = result_tensor(op, given[output], inputs, operands, rank, sizes, loop.types[inputs + output], backend, device_index)
+        actual[inputs + output] = out.element
+        results.append(out)
     if backend == CPU:
-        if given != NULL or given_second != NULL:
+        if writes:
             for position in range(inputs):
-                if operands[position] != NULL and (clobbers(out, <Tensor>operands[position])
-                                                   or second is not None and clobbers(second, <Tensor>operands[position])):
+                if operands[position] != NULL and clobbered(<Tensor>operands[position], results):
                     tensor = contiguous_copy(<Tensor>operands[position], actual[position])
                     copies.append(tensor)
                     operands[position] = <PyObject *>tensor
@@ -1163,17 +1163,40 @@ cdef object run_general(Operator op, Loop *loop, int inputs, int outputs, PyObje
             else:
                 tensor = <Tensor>operands[position]
                 nest_operand(&nest, tensor.data, tensor.rank, tensor.sizes, tensor.steps)
-        if second is not None:
-            nest_operand(&nest, out.data, out.rank, out.sizes, out.steps)
-            nest_operand(&nest, second.data, second.rank, second.sizes, second.steps)
-        else:
+        for output in range(outputs):
+            out = <Tensor>results[output]
             nest_operand(&nest, out.data, out.rank, out.sizes, out.steps)
         run_nest(op, &nest, loop, actual, inputs)
-    if given != NULL:
-        out.storage.version += 1
-    if given_second != NULL:
-        second.storage.version += 1
-    return out if outputs == 1 else (out, second)
+    if writes:
+        for output in range(outputs):
+            if given[output] != NULL:
+                (<Tensor>results[output]).storage.version += 1
+    return results[0] if outputs == 1 else tuple(results)
+
+
+cdef int outputs_given(Operator op, PyObject *out, int count, PyObject **given) except -1:
+    # What out= holds for each result, NULL where there is nothing; a tuple of one serves for one result, as in NumPy.
+    cdef int output
+    for output in range(count):
+        given[output] = NULL
+    if out == NULL:
+        return 0
+    if count == 1 and not PyTuple_CheckExact(out):
+        given[0] = out
+        return 0
+    if not PyTuple_CheckExact(out) or PyTuple_GET_SIZE(out) != count:
+        raise TypeError(f"{op}: out must be a tuple of {count} tensors or None")
+    for output in range(count):
+        if PyTuple_GET_ITEM(out, output) != <PyObject *>None:
+            given[output] = PyTuple_GET_ITEM(out, output)
+    return 0
+
+
+cdef bint clobbered(Tensor operand, list results) noexcept:
+    for result in results:
+        if clobbers(<Tensor>result, operand):
+            return True
+    return False
 
 
 cdef bint clobbers(Tensor out, Tensor operand) noexcept nogil:

@@ -16,15 +16,17 @@ class Rules:
 
     *reference* is a NumPy function of the same arguments, or None; *samples* a function of a
     ``numpy.random.Generator`` that yields Samples; *family* the word for what the operator has in common with
-    others; *answers* the functions of NumPy's or SciPy's that this operator answers when they meet a Tensor.
+    others; *answers* the functions of NumPy's or SciPy's that this operator answers when they meet a Tensor;
+    *derivative* what a user's operator says of its derivative, or None.
     """
-    __slots__ = ("reference", "samples", "family", "answers")
+    __slots__ = ("reference", "samples", "family", "answers", "derivative")
 
     def __init__(self, reference, samples, family, answers):
         self.reference = reference
         self.samples = samples
         self.family = family
         self.answers = answers
+        self.derivative = None
 
 
 def declare(schema, summary, *, kernels, family, samples, reference=None, notes="", example="", syntax=None,

@@ -23,8 +23,9 @@ from fastops import errors, registry, schema as schemas
 from fastops._dispatch import DispatchKey, Kernel, Operator
 from fastops.infer import infer_schema
 from fastops.packets import OpOverloadPacket
+from fastops.ufuncs import from_ufunc
 
-__all__ = ["Library", "Tag", "define", "fallthrough_kernel", "impl", "infer_schema", "register_kernel"]
+__all__ = ["Library", "Tag", "define", "fallthrough_kernel", "from_ufunc", "impl", "infer_schema", "register_kernel"]
 
 OWN_NAMESPACES = frozenset({"fastops"})         # a DEF library of these stands already: this package
 RESERVED_NAMESPACES = frozenset({"prim"})

@@ -19,11 +19,12 @@ PACKAGE = ROOT / "fastops"
 ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"},
          {"inspection", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
          {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
-         {"ops.composite"}, {"ops.decomposition"}, {"linalg"}, {"packets", "infer"}, {"library"}, {"explain"}, {"__init__"}, {"testing", "ops.__init__"}]
+         {"ops.composite"}, {"ops.decomposition", "ops.special", "ufuncs"}, {"linalg", "special"}, {"packets", "infer"}, {"library"}, {"explain"}, {"__init__"}, {"testing", "ops.__init__"}]
 LEVEL = {name: position for position, group in enumerate(ORDER) for name in group}
 
 
 # The parts of the public namespace beside its main one.
+fo.special.erf      # declares them all
 NAMESPACES = {name: getattr(fo, name) for name in ("linalg", "fft", "random", "special") if hasattr(fo, name)}
 
 

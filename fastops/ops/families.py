@@ -62,7 +62,7 @@ Notes
 """
 
 
-def elementwise(ufunc, summary, example="", *, name=None, result="", domain=(-4.0, 4.0), dtypes=samples.ALL, **more):
+def elementwise(ufunc, summary, example="", *, name=None, result="", domain=(-4.0, 4.0), dtypes=samples.ALL, source=None, **more):
     """One ufunc, applied to each element; domain and dtypes are those of the samples.
 
     *result* ends the sentence that says the result's shape: its dtype where it is not plain.
@@ -77,7 +77,7 @@ def elementwise(ufunc, summary, example="", *, name=None, result="", domain=(-4.
         schema = f"{name}({parameters}, /, Tensor(a!)[]? out=None) -> ({', '.join(['Tensor'] * ufunc.nout)})"
     notes = UNARY_NOTES if ufunc.nin == 1 else BINARY_NOTES
     return declare(schema, summary, example=example, family="elementwise",
-                   notes=notes.format(result=result, source=f"NumPy: ``numpy.{ufunc.__name__}``."),
+                   notes=notes.format(result=result, source=source or f"NumPy: ``numpy.{ufunc.__name__}``."),
                    kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, reference=ufunc,
                    samples=more.pop("samples", None) or ufunc_samples(ufunc, domain, dtypes), **more)
 

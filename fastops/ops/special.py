@@ -1,0 +1,205 @@
+"""Special functions: SciPy's ufuncs, and what is written in them. Imported when ``fastops.special`` is first used."""
+
+import math
+
+import numpy as np
+import scipy.special as scipy
+
+from fastops import samples
+from fastops._dispatch import as_tensor
+from fastops.ops.elementwise import exp, isfinite, log, multiply, subtract, where
+from fastops.ops.families import composite, elementwise, through_numpy
+from fastops.ops.reduce import amax, sum
+from fastops.samples import Sample
+
+POSITIVE = (0.5, 4.0)
+UNIT = (0.1, 0.9)
+
+
+def _special(ufunc, summary, example, *, name=None, dtypes=samples.REAL, **more):
+    name = name or ufunc.__name__
+    return elementwise(ufunc, summary, example, name=name, module="special", source=f"SciPy: ``scipy.special.{name}``.",
+                       dtypes=dtypes, **more)
+
+
+erf = _special(scipy.erf, "The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", """
+>>> fo.special.erf(fo.asarray([0.0, 1.0]))
+tensor([0.        , 0.84270079])""")
+erfc = _special(scipy.erfc, "1 - erf(x), accurate for large x.", """
+>>> fo.special.erfc(fo.asarray([0.0, 5.0]))
+tensor([1.00000000e+00, 1.53745979e-12])""")
+erfinv = _special(scipy.erfinv, "The number whose erf is x.", """
+>>> fo.special.erfinv(fo.asarray([0.0, 0.5]))
+tensor([0.        , 0.47693628])""", domain=UNIT, dtypes=samples.FLOATS)
+expit = _special(scipy.expit, "The logistic function, 1 / (1 + exp(-x)).", """
+>>> fo.special.expit(fo.asarray([0.0, 2.0]))
+tensor([0.5       , 0.88079708])""")
+logit = _special(scipy.logit, "log(x / (1 - x)), the inverse of expit.", """
+>>> fo.special.logit(fo.asarray([0.5]))
+tensor([0.])""", domain=UNIT, dtypes=samples.FLOATS)
+gammaln = _special(scipy.gammaln, "The logarithm of the absolute value of the gamma function.", """
+>>> fo.special.gammaln(fo.asarray([5.0]))
+tensor([3.17805383])""", domain=POSITIVE)
+digamma = _special(scipy.psi, "The derivative of the logarithm of the gamma function.", """
+>>> fo.special.digamma(fo.asarray([1.0]))
+tensor([-0.57721566])""", name="digamma", domain=POSITIVE)
+beta = _special(scipy.beta, "The beta function, gamma(a) gamma(b) / gamma(a + b).", """
+>>> fo.special.beta(fo.asarray([2.0]), 3.0)
+tensor([0.08333333])""", domain=POSITIVE)
+betainc = _special(scipy.betainc, "The regularized incomplete beta function of a, b and x.", """
+>>> fo.special.betainc(1.0, 2.0, fo.asarray([0.5]))
+tensor([0.75])""", samples=lambda rng: (Sample(*[samples.array(rng, (3, 4), dtype, *UNIT) for _ in range(3)]) for dtype in ("f4", "f8")))
+gammainc = _special(scipy.gammainc, "The regularized lower incomplete gamma function of a and x.", """
+>>> fo.special.gammainc(1.0, fo.asarray([1.0]))
+tensor([0.63212056])""", domain=POSITIVE)
+gammaincc = _special(scipy.gammaincc, "The regularized upper incomplete gamma function of a and x.", """
+>>> fo.special.gammaincc(1.0, fo.asarray([1.0]))
+tensor([0.36787944])""", domain=POSITIVE)
+i0 = _special(scipy.i0, "The modified Bessel function of order 0.", """
+>>> fo.special.i0(fo.asarray([1.0]))
+tensor([1.26606588])""")
+i0e = _special(scipy.i0e, "exp(-abs(x)) i0(x).", """
+>>> fo.special.i0e(fo.asarray([1.0]))
+tensor([0.46575961])""")
+i1 = _special(scipy.i1, "The modified Bessel function of order 1.", """
+>>> fo.special.i1(fo.asarray([1.0]))
+tensor([0.5651591])""")
+i1e = _special(scipy.i1e, "exp(-abs(x)) i1(x).", """
+>>> fo.special.i1e(fo.asarray([1.0]))
+tensor([0.20791042])""")
+j0 = _special(scipy.j0, "The Bessel function of the first kind of order 0.", """
+>>> fo.special.j0(fo.asarray([1.0]))
+tensor([0.76519769])""")
+j1 = _special(scipy.j1, "The Bessel function of the first kind of order 1.", """
+>>> fo.special.j1(fo.asarray([1.0]))
+tensor([0.44005059])""")
+ndtr = _special(scipy.ndtr, "The distribution function of the standard normal distribution.", """
+>>> fo.special.ndtr(fo.asarray([0.0, 1.96]))
+tensor([0.5      , 0.9750021])""")
+ndtri = _special(scipy.ndtri, "The number whose ndtr is x.", """
+>>> fo.special.ndtri(fo.asarray([0.5, 0.975]))
+tensor([0.        , 1.95996398])""", domain=UNIT, dtypes=samples.FLOATS)
+log_ndtr = _special(scipy.log_ndtr, "The logarithm of ndtr(x), accurate for very negative x.", """
+>>> fo.special.log_ndtr(fo.asarray([-40.0]))
+tensor([-804.60844201])""")
+xlogy = _special(scipy.xlogy, "x log(y), and 0 where x is 0.", """
+>>> fo.special.xlogy(fo.asarray([0.0, 2.0]), fo.asarray([0.0, fo.e]))
+tensor([0., 2.])""", domain=POSITIVE)
+xlog1py = _special(scipy.xlog1py, "x log(1 + y), and 0 where x is 0.", """
+>>> fo.special.xlog1py(fo.asarray([0.0]), -1.0)
+tensor([0.])""", domain=POSITIVE)
+entr = _special(scipy.entr, "-x log(x), 0 at 0, and -inf for negative x.", """
+>>> fo.special.entr(fo.asarray([0.0, 0.5]))
+tensor([0.        , 0.34657359])""", domain=POSITIVE)
+rel_entr = _special(scipy.rel_entr, "x log(x / y), 0 where x is 0 and y is not negative, else inf where a sign is wrong.", """
+>>> fo.special.rel_entr(fo.asarray([0.5]), 0.25)
+tensor([0.34657359])""", domain=POSITIVE)
+
+
+def _composite(schema, summary, function, example, *, name=None, **more):
+    name = name or schema.partition("(")[0]
+    return composite(schema, summary, function, example=example, module="special", reference=getattr(scipy, name),
+                     notes=f"SciPy: ``scipy.special.{name}``.", **more)
+
+
+def _floating(x):
+    x = as_tensor(x)
+    return x if x.dtype.kind in "fc" else x * 1.0
+
+
+zeta = through_numpy(
+    "zeta(Array x, /, Array? q=None) -> Tensor", "The zeta function of Riemann, or of Hurwitz with q.",
+    lambda x, q=None: scipy.zeta(x, q), lambda x, q=None: (
+        np.broadcast_shapes(x.shape, () if q is None else q.shape),
+        np.result_type(x.dtype, np.float32 if q is None else q.dtype, np.float32)),
+    module="special", family="primitive", reference=scipy.zeta, samples=lambda rng: (
+        Sample(samples.array(rng, (3, 4), dtype, 1.5, 4.0), *more) for dtype in ("f4", "f8")
+        for more in ((), (samples.array(rng, (4,), dtype, *POSITIVE),))), notes="SciPy: ``scipy.special.zeta``.", example="""
+>>> fo.special.zeta(fo.asarray([2.0]))
+tensor([1.64493407])""")
+
+
+def _polygamma(n, x):
+    n, x = as_tensor(n), _floating(x)
+    if x.device == "cpu" and n.device == "cpu" and bool((n < 0).any()):
+        raise ValueError(f"polygamma: the order n is not negative, but {n!r} was given")
+    order = n * 1.0
+    sign = where(n % 2 == 0, -1.0, 1.0)
+    return where(n == 0, digamma(x), sign * exp(gammaln(order + 1.0)) * zeta(order + 1.0, x))
+
+
+polygamma = _composite(
+    "polygamma(Array n, Array x, /) -> Tensor", "The n-th derivative of digamma.", _polygamma, """
+>>> fo.special.polygamma(1, fo.asarray([1.0]))
+tensor([1.64493407])""", samples=lambda rng: (Sample(np.array([[0], [1], [2]]), samples.array(rng, (4,), "f8", *POSITIVE)),))
+
+
+def _multigammaln(a, d):
+    a = _floating(a)
+    if not isinstance(d, int) or d < 1:
+        raise ValueError(f"multigammaln: the dimension d is a positive whole number, not {d!r}")
+    total = gammaln(a)
+    for j in range(1, d):
+        total = total + gammaln(a - j / 2)
+    return total + d * (d - 1) / 4 * math.log(math.pi)
+
+
+multigammaln = _composite(
+    "multigammaln(Array a, int d, /) -> Tensor", "The logarithm of the multivariate gamma function of d dimensions.", _multigammaln, """
+>>> fo.special.multigammaln(fo.asarray([3.0]), 2)
+tensor([1.55019499])""", samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8", 2.0, 4.0), d) for d in (1, 2, 3)))
+
+
+def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
+    a = _floating(a)
+    top = amax(a.real if a.dtype.kind == "c" else a, axis=axis, keepdims=True, initial=-np.inf)
+    top = where(isfinite(top), top, 0.0).astype(top.dtype)
+    terms = exp(subtract(a, top))
+    total = sum(terms if b is None else multiply(b, terms), axis=axis, keepdims=True)
+    sign = None
+    if return_sign:
+        sign = where(total > 0, 1.0, where(total < 0, -1.0, total)).astype(total.dtype)
+        total = abs(total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = log(total) + top
+    if not keepdims:
+        result = sum(result, axis=axis)
+        sign = None if sign is None else sum(sign, axis=axis)
+    return (result, sign) if return_sign else result
+
+
+logsumexp = _composite(
+    "logsumexp(Array a, /, int[]? axis=None, Array? b=None, bool keepdims=False, bool return_sign=False) -> Tensor",
+    "The logarithm of the sum of the exponentials, each times b, without overflow.", _logsumexp, """
+>>> fo.special.logsumexp(fo.asarray([1000.0, 1000.0]))
+tensor(1000.69314718)""", samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), **more) for dtype in ("f4", "f8") for more in (
+        {}, {"axis": 1}, {"axis": 0, "keepdims": True}, {"axis": 0, "b": samples.array(rng, (3, 1), dtype, 0.5, 1.0)})))
+
+
+def _softmax(x, axis=None):
+    x = _floating(x)
+    terms = exp(subtract(x, amax(x, axis=axis, keepdims=True)))
+    return terms / sum(terms, axis=axis, keepdims=True)
+
+
+def _log_softmax(x, axis=None):
+    x = _floating(x)
+    top = amax(x, axis=axis, keepdims=True)
+    shifted = subtract(x, where(isfinite(top), top, 0.0).astype(x.dtype))
+    with np.errstate(divide="ignore"):
+        return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
+
+
+def _rows(rng):
+    for dtype in ("f4", "f8"):
+        yield Sample(samples.array(rng, (3, 4), dtype))
+        yield Sample(samples.array(rng, (3, 4), dtype), 1)
+        yield Sample(samples.array(rng, (3, 4), dtype), axis=(0, 1))
+
+
+softmax = _composite("softmax(Array x, /, int[]? axis=None) -> Tensor", "exp(x) divided by its sum along the axes.", _softmax, """
+>>> fo.special.softmax(fo.asarray([0.0, 0.0]))
+tensor([0.5, 0.5])""", samples=_rows)
+log_softmax = _composite("log_softmax(Array x, /, int[]? axis=None) -> Tensor", "The logarithm of softmax.", _log_softmax, """
+>>> fo.special.log_softmax(fo.asarray([0.0, 0.0]))
+tensor([-0.69314718, -0.69314718])""", samples=_rows)
