@@ -41,4 +41,5 @@ from fastops.inspection import namespace_info as __array_namespace_info__
 from fastops import library, linalg, special
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
+from fastops import numpy_functions
 from fastops.version import __array_api_version__, __version__

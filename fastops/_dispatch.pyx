@@ -818,6 +818,9 @@ cdef enum Slot:
     NEG, POS, ABS, INVERT, LT, LE, EQ, NE, GT, GE, GETITEM, SETITEM, ITEM
     SLOT_COUNT
 
+cdef enum:
+    SLOT_PARAMETERS = 6         # the most that an operator behind Python's syntax has
+
 # The operators that stand behind Python's own syntax; the declarations say which.
 cdef PyObject *slot_operators[SLOT_COUNT]
 memset(slot_operators, 0, sizeof(slot_operators))
@@ -832,8 +835,8 @@ cdef object array_hook = None
 
 def install_slot(str name, Operator op not None):
     """Let *operator* answer Python's syntax *name* ("__add__", ...); in-place forms write into its third parameter."""
-    if op.parameter_count > 4:
-        raise ValueError(f"{name}: {op} has more than 4 parameters")
+    if op.parameter_count > SLOT_PARAMETERS:
+        raise ValueError(f"{name}: {op} has more than {SLOT_PARAMETERS} parameters")
     Py_INCREF(op)
     slot_operators[<int>_slot_names[name]] = <PyObject *>op
 
@@ -868,7 +871,7 @@ cdef inline Operator slot_operator(int slot):
 
 
 cdef object binary(int slot, PyObject *left, PyObject *right, PyObject *out):
-    cdef PyObject *arguments[4]
+    cdef PyObject *arguments[SLOT_PARAMETERS]
     cdef object foreign
     if not (Py_TYPE(left) == tensor_type and (Py_TYPE(right) == tensor_type or fastops_plain(right))):
         for other in (<object>left, <object>right):
@@ -877,7 +880,7 @@ cdef object binary(int slot, PyObject *left, PyObject *right, PyObject *out):
     arguments[0] = left
     arguments[1] = right
     arguments[2] = out
-    arguments[3] = NULL
+    arguments[3] = arguments[4] = arguments[5] = NULL
     return call_bound(slot_operator(slot), arguments)
 
 
@@ -889,9 +892,9 @@ cdef object in_place(int slot, PyObject *left, PyObject *right):
 
 
 cdef object unary(int slot, PyObject *value):
-    cdef PyObject *arguments[4]
+    cdef PyObject *arguments[SLOT_PARAMETERS]
     arguments[0] = value
-    arguments[1] = arguments[2] = arguments[3] = NULL
+    arguments[1] = arguments[2] = arguments[3] = arguments[4] = arguments[5] = NULL
     return call_bound(slot_operator(slot), arguments)
 
 
@@ -1156,15 +1159,15 @@ cdef class Tensor:
         return <Py_ssize_t><PyObject *>self >> 4
 
     def __getitem__(self, index):
-        cdef PyObject *arguments[4]
+        cdef PyObject *arguments[SLOT_PARAMETERS]
         arguments[0], arguments[1] = <PyObject *>self, <PyObject *>index
-        arguments[2] = arguments[3] = NULL
+        arguments[2] = arguments[3] = arguments[4] = arguments[5] = NULL
         return call_bound(slot_operator(GETITEM), arguments)
 
     def __setitem__(self, index, value):
-        cdef PyObject *arguments[4]
+        cdef PyObject *arguments[SLOT_PARAMETERS]
         arguments[0], arguments[1], arguments[2] = <PyObject *>self, <PyObject *>index, <PyObject *>value
-        arguments[3] = NULL
+        arguments[3] = arguments[4] = arguments[5] = NULL
         call_bound(slot_operator(SETITEM), arguments)
 
     def __len__(self):

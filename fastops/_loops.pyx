@@ -973,14 +973,17 @@ cdef class Elementwise(Kernel):
 
     The operator's parameters are the inputs, then ``out``. Runs on the CPU; on Meta it stops after the result's
     shape, dtype and strides are known. *compares*: a Python integer out of the array's range is compared, not
-    refused.
+    refused. *options*: there are three more parameters, ``where``, ``dtype`` and ``casting``; where one is given,
+    this function does the call, in other operators.
     """
     cdef Loops loops
     cdef bint compares
+    cdef object options
 
-    def __init__(self, Loops loops not None, *, bint compares=False):
+    def __init__(self, Loops loops not None, *, bint compares=False, options=None):
         self.run = run_elementwise
         self.loops = loops
+        self.options = options
         self.compares = compares
         source = f"numpy.{loops.ufunc.__name__}" if loops.ufunc is not None else type(loops).__name__
         self.description = f"fastops/_loops.pyx: elementwise, loops of {source}"
@@ -999,6 +1002,11 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
     cdef PyObject *value
     cdef Tensor first = None, tensor, result
     cdef bint plain = True          # all tensors gapless and of one shape, no cast, no out
+    if kernel.options is not None and (arguments[inputs + 1] != NULL or arguments[inputs + 2] != NULL
+                                       or arguments[inputs + 3] != NULL):
+        return kernel.options(op, [<object>arguments[position] for position in range(inputs)],
+                              *[None if arguments[position] == NULL else <object>arguments[position]
+                                for position in range(inputs, inputs + 4)])
     for position in range(inputs):
         value = arguments[position]
         if is_tensor(value):

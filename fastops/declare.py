@@ -16,7 +16,7 @@ class Rules:
 
     *reference* is a NumPy function of the same arguments, or None; *samples* a function of a
     ``numpy.random.Generator`` that yields Samples; *family* the word for what the operator has in common with
-    others; *answers* the functions of NumPy's or SciPy's that this operator answers when they meet a Tensor;
+    others; *answers* the functions of NumPy's that this operator stands for beside the one of its own name;
     *derivative* what a user's operator says of its derivative, or None.
     """
     __slots__ = ("reference", "samples", "family", "answers", "derivative")
@@ -30,7 +30,7 @@ class Rules:
 
 
 def declare(schema, summary, *, kernels, family, samples, reference=None, notes="", example="", syntax=None,
-            methods=(), gather=None, module="", answers=None):
+            methods=(), gather=None, module="", answers=()):
     """Make the built-in operator of *schema* and hand it out.
 
     *schema* reads ``"name(Array x, /, ...) -> Tensor"``; *kernels* is a dict from DispatchKey to kernel. *summary*
@@ -38,15 +38,15 @@ def declare(schema, summary, *, kernels, family, samples, reference=None, notes=
     a doctest. *syntax* names the special method that the operator answers (``"__add__"``), *methods* the names
     under which it is a method of Tensor; *gather* names the parameter that takes surplus positional arguments.
     *module* is the part of the namespace where the function stands ("linalg"), ``fastops::linalg_name`` being the
-    operator's full name. *answers* lists the foreign functions that hand a Tensor over to this operator; where it is
-    not given, that is the reference if it is a public function of NumPy's.
+    operator's full name. *answers* lists functions of NumPy's of other names that this operator stands for when they
+    meet a Tensor (``numpy.add.reduce`` for ``sum``).
     """
     parsed = parse_schema(f"fastops::{module}_{schema}" if module else "fastops::" + schema)
     operator = registry.define(parsed, checked=False, gather=gather)
     for key, kernel in kernels.items():
         operator.kernels[int(key)] = kernel if isinstance(kernel, machine.Kernel) else machine.Kernel(kernel)
     operator.refold()
-    operator.rules = Rules(reference, samples, family, public(reference) if answers is None else tuple(answers))
+    operator.rules = Rules(reference, samples, family, tuple(answers))
     operator.__name__ = operator.__qualname__ = parsed.opname.removeprefix(module + "_") if module else parsed.opname
     operator.__module__ = caller_module()
     operator.__doc__ = docstring(summary, notes, example)
@@ -55,13 +55,6 @@ def declare(schema, summary, *, kernels, family, samples, reference=None, notes=
     for method in methods:
         machine.install_method(method, operator)
     return operator
-
-
-def public(function):
-    # The function alone, if NumPy or SciPy hand it out under its name.
-    module = sys.modules.get(getattr(function, "__module__", None) or "numpy")
-    found = getattr(module, getattr(function, "__name__", ""), None) if module.__name__.startswith(("numpy", "scipy")) else None
-    return (function,) if function is not None and found is function else ()
 
 
 def docstring(summary, notes, example):

@@ -367,6 +367,11 @@ def check_signature(kernel, schema):
         return
     positional = [argument for argument in schema.arguments if not argument.kwarg_only]
     keywords = [argument for argument in schema.arguments if argument.kwarg_only]
+    if schema.namespace in OWN_NAMESPACES:
+        # Our operators have NumPy's options (out, where, ...), which a kernel may well do without.
+        optional = {argument.name for argument in schema.arguments if argument.has_default_value()} - set(signature.parameters)
+        positional = [argument for argument in positional if argument.name not in optional]
+        keywords = [argument for argument in keywords if argument.name not in optional]
     values = [None] * (len(positional) + kernel.with_keyset)
     try:
         bound = signature.bind(*values, **{argument.name: None for argument in keywords})

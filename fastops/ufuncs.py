@@ -7,7 +7,7 @@ from fastops._dispatch import DispatchKey
 from fastops._gufunc import GeneralizedUfunc
 from fastops._loops import Elementwise, UfuncLoops
 from fastops.declare import Rules
-from fastops.ops.families import ufunc_samples
+from fastops.ops.families import elementwise_schema, ufunc_samples, with_options
 from fastops.samples import ALL
 from fastops.schema import parse_schema
 
@@ -57,25 +57,30 @@ def from_ufunc(ufunc, name=None, derivative=None):
     if "::" not in name:
         raise errors.RegistrationError(f"from_ufunc: a name reads 'namespace::name', not {name!r}")
     existing = registry.operators.get(name)
-    if existing is not None and getattr(existing.rules, "reference", None) is ufunc:
+    if existing is not None and getattr(existing.rules, "answers", ()) == (ufunc,):
         return existing
-    inputs = ["x"] if function.nin == 1 else [f"x{place + 1}" for place in range(function.nin)]
-    several = "[]" if function.nout > 1 else ""
-    results = f"({', '.join(['Tensor'] * function.nout)})" if several else "Tensor"
-    schema = parse_schema(f"{name}({', '.join('Array ' + x for x in inputs)}, /, Tensor(a!){several}? out=None) -> {results}")
-    kernel = (Elementwise(UfuncLoops(function, prepare=prepare)) if function.signature is None
+    plain = function.signature is None
+    schema = parse_schema(elementwise_schema(name, function) if plain else generalized_schema(name, function))
+    kernel = (Elementwise(UfuncLoops(function, prepare=prepare), options=with_options) if plain
               else GeneralizedUfunc(function, has_out=True))
     operator = registry.define(schema, checked=False)
     for key in (DispatchKey.CPU, DispatchKey.Meta):
         registry.register(name, key, kernel)
-    family = "elementwise" if function.signature is None else "generalized"
-    samples = ufunc_samples(function, (0.1, 0.9), ALL) if function.signature is None else None
-    operator.rules = Rules(ufunc, samples, family, (ufunc,))
+    operator.rules = Rules(function, ufunc_samples(function, (0.1, 0.9), ALL) if plain else None,
+                           "elementwise" if plain else "generalized", (ufunc,))
     operator.rules.derivative = derivative
     operator.__name__ = operator.__qualname__ = schema.opname
     operator.__module__ = schema.namespace
     operator.__doc__ = f"The ufunc {function.__name__} as an operator.\n\n{ufunc.__doc__ or ''}"
     return operator
+
+
+def generalized_schema(name, ufunc):
+    """The schema of a generalized ufunc's operator."""
+    several = "[]" if ufunc.nout > 1 else ""
+    results = f"({', '.join(['Tensor'] * ufunc.nout)})" if several else "Tensor"
+    inputs = ", ".join(f"Array x{place + 1}" for place in range(ufunc.nin))
+    return f"{name}({inputs}, /, Tensor(a!){several}? out=None) -> {results}"
 
 
 def loops_of(ufunc):

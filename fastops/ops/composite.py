@@ -297,7 +297,6 @@ def _meshgrid(arrays, *, indexing="xy", sparse=False, copy=True):
 meshgrid = composite(
     "meshgrid(Array[] arrays, /, *, str indexing='xy', bool sparse=False, bool copy=True) -> Tensor[]", "The coordinates of a grid, an array for each axis.",
     _meshgrid, gather="arrays", reference=lambda arrays, **options: tuple(np.meshgrid(*arrays, **options)),
-    answers=(np.meshgrid,),
     samples=lambda rng: (Sample([samples.array(rng, (size,), "f8") for size in sizes], **more) for sizes in ((2, 3), (4,), (2, 3, 2))
                          for more in ({}, {"indexing": "ij"}, {"sparse": True})), notes=NUMPY.format(name="meshgrid"), example="""
 >>> fo.meshgrid(fo.asarray([1, 2]), fo.asarray([3, 4]))

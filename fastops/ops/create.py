@@ -143,11 +143,15 @@ def _through_numpy(schema, summary, function, shape, *, kernel=lambda general: g
 
     *kernel* may put a faster kernel for the common case around the general one.
     """
+    def numpy_value(value):
+        # NumPy would hand a tensor back to where it came from.
+        return as_ndarray(value)[()] if isinstance(value, Tensor) else value
+
     def on_cpu(*args, device=None, **kwargs):
-        return share_ndarray(np.asarray(function(*args, **kwargs)))
+        return share_ndarray(np.asarray(function(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})))
 
     def on_meta(*args, device=None, **kwargs):
-        sizes, dtype = shape(*args, **kwargs)
+        sizes, dtype = shape(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})
         return empty_meta(sizes, dtype)
 
     return declare(schema, summary, family="creation", reference=function,

@@ -16,6 +16,12 @@ x : array_like
     Any shape.
 out : Tensor, optional
     Where to write the result; of the result's shape and of a dtype that it casts to.
+where : array_like of bool
+    Which elements to compute; the others keep what out holds, or are whatever the memory holds.
+dtype : dtype, optional
+    The result's dtype, in which the elements are computed.
+casting : str
+    The rule for casts to dtype and into out: "no", "equiv", "safe", "same_kind" or "unsafe".
 
 Returns
 -------
@@ -41,6 +47,12 @@ x1, x2 : array_like
     Shapes that broadcast together; Python scalars take the other operand's dtype (NEP 50).
 out : Tensor, optional
     Where to write the result; of the broadcast shape and of a dtype that the result casts to.
+where : array_like of bool
+    Which elements to compute; the others keep what out holds, or are whatever the memory holds.
+dtype : dtype, optional
+    The result's dtype, in which the elements are computed.
+casting : str
+    The rule for casts to dtype and into out: "no", "equiv", "safe", "same_kind" or "unsafe".
 
 Returns
 -------
@@ -68,18 +80,89 @@ def elementwise(ufunc, summary, example="", *, name=None, result="", domain=(-4.
     *result* ends the sentence that says the result's shape: its dtype where it is not plain.
     """
     name = name or ufunc.__name__
-    kernel = Elementwise(UfuncLoops(ufunc), compares=more.pop("compares", False))
-    names = ["x"] if ufunc.nin == 1 else [f"x{position + 1}" for position in range(ufunc.nin)]
-    parameters = ", ".join(f"Array {parameter}" for parameter in names)
-    if ufunc.nout == 1:
-        schema = f"{name}({parameters}, /, Tensor(a!)? out=None) -> Tensor"
-    else:
-        schema = f"{name}({parameters}, /, Tensor(a!)[]? out=None) -> ({', '.join(['Tensor'] * ufunc.nout)})"
+    kernel = Elementwise(UfuncLoops(ufunc), compares=more.pop("compares", False), options=with_options)
+    schema = elementwise_schema(name, ufunc)
     notes = UNARY_NOTES if ufunc.nin == 1 else BINARY_NOTES
     return declare(schema, summary, example=example, family="elementwise",
                    notes=notes.format(result=result, source=source or f"NumPy: ``numpy.{ufunc.__name__}``."),
                    kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, reference=ufunc,
                    samples=more.pop("samples", None) or ufunc_samples(ufunc, domain, dtypes), **more)
+
+
+def elementwise_schema(name, ufunc):
+    """The schema of a ufunc's operator."""
+    names = ["x"] if ufunc.nin == 1 else [f"x{position + 1}" for position in range(ufunc.nin)]
+    several = "[]" if ufunc.nout > 1 else ""
+    results = f"({', '.join(['Tensor'] * ufunc.nout)})" if several else "Tensor"
+    return (f"{name}({', '.join('Array ' + parameter for parameter in names)}, /, Tensor(a!){several}? out=None, *, "
+            f"Any where=True, ScalarType? dtype=None, str casting='same_kind') -> {results}")
+
+
+def with_options(operator, inputs, out, where, dtype, casting):
+    """A call of a ufunc's operator with ``where``, ``dtype`` or ``casting``, written in operators."""
+    casting = casting or "same_kind"
+    count = operator.rules.reference.nout
+    outs = out if isinstance(out, tuple) else (out,)
+    if out is not None and (len(outs) != count or not all(place is None or isinstance(place, Tensor) for place in outs)):
+        raise TypeError(f"{operator}: out is {'a Tensor' if count == 1 else f'a tuple of {count} tensors'}, not {type(out).__name__}")
+    out = None if out is None else outs[0] if count == 1 else outs
+    if dtype is not None:
+        inputs = in_dtype(operator, inputs, np.dtype(dtype), casting)
+    if where is None or where is True:
+        return into(operator, operator(*inputs), out, casting)
+    where = as_tensor(where)
+    if where.dtype != bool:
+        raise TypeError(f"{operator}: where holds truth values, not {where.dtype}")
+    shape = np.broadcast_shapes(where.shape, *[value.shape for value in inputs if isinstance(value, Tensor)])
+    values = [broadcast(value, shape) if isinstance(value, Tensor) else value for value in inputs]
+    if where.device == "meta" or any(isinstance(value, Tensor) and value.device == "meta" for value in values):
+        return into(operator, operator(*values), out, casting)
+    where = broadcast(where, shape)
+    chosen = operator(*[value[where] if isinstance(value, Tensor) else value for value in values])
+    several = isinstance(chosen, tuple)
+    results = list(chosen) if several else [chosen]
+    outs = [None] * len(results) if out is None else list(out) if isinstance(out, tuple) else [out]
+    for place, result in enumerate(results):
+        if outs[place] is None:
+            outs[place] = share_ndarray(np.empty(shape, result.dtype))
+        elif outs[place].shape != shape:
+            raise ValueError(f"{operator}: the result has shape {shape}, which does not fit into the output of shape {outs[place].shape}")
+        elif not np.can_cast(result.dtype, outs[place].dtype, casting):
+            raise TypeError(f"{operator}: the result of dtype {result.dtype} does not cast to out's dtype {outs[place].dtype} by the "
+                            f"rule {casting!r}")
+        outs[place][where] = result
+    return tuple(outs) if several else outs[0]
+
+
+def broadcast(value, shape):
+    return share_ndarray(np.broadcast_to(as_ndarray(value), shape)) if value.device == "cpu" and value.shape != shape else value
+
+
+def in_dtype(operator, inputs, dtype, casting):
+    # The inputs as the loop for that result's dtype takes them.
+    ufunc = operator.rules.reference
+    kinds = tuple(value.dtype if isinstance(value, Tensor) else type(value) for value in inputs)
+    try:
+        resolved = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, signature=(None,) * ufunc.nin + (dtype,) * ufunc.nout,
+                                        casting=casting)
+    except TypeError as error:
+        raise TypeError(f"{operator}: no loop gives dtype {dtype} by the rule {casting!r}: {error}") from None
+    return [value.astype(wanted, casting=casting) if isinstance(value, Tensor) else share_ndarray(np.asarray(value, wanted))
+            for value, wanted in zip(inputs, resolved)]
+
+
+def into(operator, result, out, casting):
+    # The result, or out with it, cast as far as the rule allows.
+    if out is None:
+        return result
+    if isinstance(result, tuple):
+        return tuple([into(operator, one, place, casting) for one, place in zip(result, out)])
+    if out.shape != result.shape:
+        raise ValueError(f"{operator}: the result has shape {result.shape}, which does not fit into the output of shape {out.shape}")
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(f"{operator}: the result of dtype {result.dtype} does not cast to out's dtype {out.dtype} by the rule {casting!r}")
+    out[...] = result
+    return out
 
 
 def ufunc_samples(ufunc, domain, dtypes):

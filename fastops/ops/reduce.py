@@ -67,6 +67,8 @@ def _axiswise(signature, kernel_class, function, ufunc_arguments, summary, examp
               single=False, methods=(), **more):
     # A declaration of this module: the kernel is made from the schema's own parameter names.
     kernel_options = more.pop("kernel_options", {})
+    if kernel_class in (Reduce, Accumulate) and not kernel_options.get("counts") and methods:
+        more["answers"] = (ufunc_arguments[0].reduce if kernel_class is Reduce else ufunc_arguments[0].accumulate,)
     names = [argument.name for argument in parse_schema("fastops::" + signature).arguments]
     kernel = kernel_class(more.pop("numpy_function", function), names, *ufunc_arguments, **kernel_options)
     meanings = [ONE_AXIS if single and name == "axis" else MEANINGS[name] for name in names if name in MEANINGS]

@@ -72,7 +72,7 @@ argsort = declare(
     "argsort(Array x, /, int? axis=-1, str? kind=None, Any order=None, *, bool descending=False, bool? stable=None) -> Tensor",
     "The places of the elements in order along an axis.", family="primitive", methods=("argsort",),
     kernels={DispatchKey.CPU: Sort(places=True), DispatchKey.Meta: Sort(places=True)},
-    reference=lambda x, axis=-1, kind=None: np.argsort(x, axis, kind=kind or "stable"), answers=(np.argsort,),
+    reference=lambda x, axis=-1, kind=None: np.argsort(x, axis, kind=kind or "stable"),
     samples=_sort_samples, notes=ORDER.format(name="argsort", stable="; they do if it is not given", result="x's shape; int64."),
     example="""
 >>> fo.argsort(fo.asarray([3, 1, 2]))
@@ -130,8 +130,7 @@ def _lexsort(keys, axis=-1):
 
 lexsort = through_numpy(
     "lexsort(Array[] keys, /, int axis=-1) -> Tensor", "The places that sort by several keys, the last being the first to count.",
-    _lexsort, lambda keys, axis=-1: (keys[0].shape, INTEGER), keys=(DispatchKey.Undefined,), reference=_lexsort,
-    answers=(np.lexsort,), samples=lambda rng: (Sample([samples.array(rng, (6,), "i4"), samples.array(rng, (6,), "f8")]),),
+    _lexsort, lambda keys, axis=-1: (keys[0].shape, INTEGER), keys=(DispatchKey.Undefined,), reference=_lexsort, samples=lambda rng: (Sample([samples.array(rng, (6,), "i4"), samples.array(rng, (6,), "f8")]),),
     notes="NumPy: ``numpy.lexsort``.", example="""
 >>> fo.lexsort([fo.asarray([2, 1, 1]), fo.asarray([0, 1, 0])])
 tensor([2, 0, 1])""")
@@ -256,7 +255,7 @@ def _unique_samples(rng):
 
 unique_values = declare(
     "unique_values(Array x, /) -> Tensor", "The different values among the elements.", family="data-dependent",
-    kernels={DispatchKey.CPU: Unique(), DispatchKey.Meta: Unique()}, answers=(np.unique_values,),
+    kernels={DispatchKey.CPU: Unique(), DispatchKey.Meta: Unique()},
     reference=lambda x: np.unique(x, equal_nan=False), samples=_unique_samples, notes=UNIQUE.format(
         result="Tensor\n    One-dimensional, of x's dtype.", nan=EACH_NAN, source="Array API: ``unique_values``."), example="""
 >>> fo.unique_values(fo.asarray([3, 1, 3]))
@@ -278,8 +277,7 @@ def _several(kind, name, *wanted):
     return declare(
         f"{name}(Array x, /) -> ({', '.join(['Tensor'] * len(kind._fields))})",
         f"The different values among the elements, with {' and '.join(kind._fields[1:])}.", family="data-dependent",
-        kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: count_unknown(name)}, reference=function,
-        answers=(getattr(np, name),), samples=_unique_samples, notes=UNIQUE.format(
+        kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: count_unknown(name)}, reference=function, samples=_unique_samples, notes=UNIQUE.format(
             result=f"named tuple of Tensor\n    {fields}; inverse_indices has x's shape, all places are int64.",
             nan=EACH_NAN, source=f"Array API: ``{name}``."), example=f"""
 >>> fo.{name}(fo.asarray([3, 1, 3])).values
