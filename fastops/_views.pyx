@@ -11,6 +11,7 @@ from libc.string cimport memcmp, memcpy, memset
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
                                 Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
                                 new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple, parse_device)
+from fastops._index cimport Points, find_points, free_points, gather, points_shape, scatter
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, element_argument, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin,
                              nest_next, nest_operand, nest_order, parse_shape, require_castable, scalar_code,
@@ -766,9 +767,15 @@ cdef object index_array(Operator op, Tensor index):
 cdef object run_getitem(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
     cdef Tensor source = tensor_argument(op, arguments)
     cdef Selection selection
+    cdef Points points
     cdef bint basic = True
     if select(op, source, arguments[1], &selection):
         return selected(source, &selection)
+    if keys >> META & 1 == 0 and find_points(op, source, arguments[1], &points):
+        try:
+            return gather(op, source, &points)
+        finally:
+            free_points(&points)
     index = numpy_index(op, <object>arguments[1], &basic)
     if basic and select(op, source, <PyObject *>index, &selection):
         return selected(source, &selection)
@@ -921,10 +928,31 @@ cdef int assign(Operator op, Tensor target, PyObject *value, bint element) excep
     return 0
 
 
+cdef int assign_points(Operator op, Tensor target, Points *points, PyObject *value) except -1:
+    # A number goes into every point, an array is broadcast to their shape and cast.
+    cdef Py_ssize_t sizes[DIMENSIONS]
+    cdef char place[16]
+    cdef Tensor values
+    cdef int rank = points_shape(op, points, sizes)
+    if scalar_code(value) >= 0:
+        store_element(op, value, target.element, place)
+        return scatter(target, points, place, True)
+    given = <object>value if is_tensor(value) else machine.as_tensor(<object>value)
+    warn_if_cut((<Tensor>given).element, target.element)
+    if points.masked and (<Tensor>given).rank > 1:
+        raise TypeError(f"{op}: a mask takes a number or an array of one axis, not one of shape {given.shape}")
+    if (<Tensor>given).backend != CPU:
+        raise TypeError(f"{op}: a value on device '{(<Tensor>given).device}' cannot be written into the CPU's memory")
+    values = new_tensor(rank, sizes, target.element, CPU, 0)
+    copy_into(values, fitted(op, <Tensor>given, values))
+    return scatter(target, points, values.data, False)
+
+
 cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
     cdef Tensor target = tensor_argument(op, arguments)
     cdef Selection selection
     cdef char place[16]
+    cdef Points points
     cdef bint basic = True
     cdef PyObject *value = arguments[2]
     if (target.flags | target.storage.flags) & READ_ONLY:
@@ -940,6 +968,15 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
             assign(op, selected(target, &selection), value, selection.element)
             target.storage.version += 1
             return None
+    if scalar_code(value) >= 0:
+        store_element(op, value, target.element, place)     # what cannot be stored is said before what cannot be found
+    if keys >> META & 1 == 0 and find_points(op, target, arguments[1], &points):
+        try:
+            assign_points(op, target, &points, value)
+        finally:
+            free_points(&points)
+        target.storage.version += 1
+        return None
     index = numpy_index(op, <object>arguments[1], &basic)
     if basic and is_tensor(value) and select(op, target, <PyObject *>index, &selection):
         assign(op, selected(target, &selection), value, selection.element)
