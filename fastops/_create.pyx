@@ -7,7 +7,8 @@ from libc.string cimport memcpy
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor,
                                 new_strided, new_tensor, parse_device)
-from fastops._loops cimport BOOL_CODE, DIMENSIONS, copy_into, element_argument, parse_shape, promote, scalar_code, store_value
+from fastops._loops cimport (BOOL_CODE, DIMENSIONS, copy_into, element_argument, ordered_steps, parse_shape, promote, scalar_code,
+                             store_value)
 
 import numpy as np
 
@@ -54,7 +55,7 @@ cdef Tensor value_tensor(Operator op, PyObject *value):
 
 
 cdef class Fill(Kernel):
-    """Kernel of empty, zeros, ones and full: parameters shape, (fill_value,) dtype, device."""
+    """Kernel of empty, zeros, ones and full: parameters shape, (fill_value,) dtype, order, device."""
     cdef object value               # None: the memory is left as it is
     cdef int value_position         # where the call gives the value, -1 if it does not
 
@@ -71,7 +72,8 @@ cdef object run_fill(Kernel base, Operator op, PyObject **arguments, uint64_t ke
     cdef Py_ssize_t sizes[DIMENSIONS]
     cdef PyObject *value = <PyObject *>kernel.value if kernel.value_position < 0 else arguments[kernel.value_position]
     cdef PyObject *dtype = arguments[next_position]
-    cdef PyObject *device = arguments[next_position + 1]
+    cdef PyObject *order = arguments[next_position + 1]
+    cdef PyObject *device = arguments[next_position + 2]
     cdef ElementType *element = FLOAT64
     cdef Tensor result
     parse_shape(op, arguments[0], &rank, sizes)
@@ -82,7 +84,7 @@ cdef object run_fill(Kernel base, Operator op, PyObject **arguments, uint64_t ke
     if device != NULL and device != <PyObject *>None:
         backend = device_argument(op, device, &index)
     try:
-        result = new_tensor(rank, sizes, element, backend, index)
+        result = new_strided(rank, sizes, NULL if order == NULL else ordered_steps(op, order, None, False), element, backend, index)
     except ValueError as error:
         raise ValueError(f"{op}: {error}") from None
     if value != <PyObject *>None:
@@ -108,9 +110,10 @@ cdef ElementType *element_of_value(Operator op, PyObject *value) except NULL:
 
 
 cdef class FillLike(Kernel):
-    """Kernel of empty_like, zeros_like, ones_like and full_like: parameters x, (fill_value,) dtype, device.
+    """Kernel of empty_like, zeros_like, ones_like and full_like: parameters x, (fill_value,) dtype, order, subok,
+    shape, device.
 
-    The result has x's shape and memory order.
+    The result has x's shape and memory order unless the call says otherwise.
     """
     cdef object value
     cdef int value_position
@@ -128,14 +131,23 @@ cdef object run_fill_like(Kernel base, Operator op, PyObject **arguments, uint64
     cdef int backend = like.backend, index = like.device_index, next_position = 1 if kernel.value_position < 0 else 2
     cdef PyObject *value = <PyObject *>kernel.value if kernel.value_position < 0 else arguments[kernel.value_position]
     cdef PyObject *dtype = arguments[next_position]
-    cdef PyObject *device = arguments[next_position + 1]
+    cdef PyObject *order = arguments[next_position + 1]
+    cdef PyObject *shape = arguments[next_position + 3]
+    cdef PyObject *device = arguments[next_position + 4]
     cdef ElementType *element = like.element
     cdef Tensor result
+    cdef Py_ssize_t sizes[DIMENSIONS]
+    cdef int rank
     if dtype != NULL and dtype != <PyObject *>None:
         element = element_argument(op, dtype)
     if device != NULL and device != <PyObject *>None:
         backend = device_argument(op, device, &index)
-    result = new_strided(like.rank, like.sizes, NULL if like.flags & CONTIGUOUS else like.steps, element, backend, index)
+    if shape != NULL and shape != <PyObject *>None:
+        parse_shape(op, shape, &rank, sizes)
+        result = new_strided(rank, sizes, ordered_steps(op, order, like if rank == like.rank else None, rank == like.rank), element,
+                             backend, index)
+    else:
+        result = new_strided(like.rank, like.sizes, ordered_steps(op, order, like, True), element, backend, index)
     if value != <PyObject *>None:
         fill(op, result, value)
     return result

@@ -75,6 +75,8 @@ cdef bint overlaps(Tensor first, Tensor second) noexcept nogil
 cdef bint same_layout(Tensor first, Tensor second) noexcept nogil
 cdef int require_no_self_overlap(Tensor tensor, Operator op) except -1
 cdef int require_castable(ElementType *source, ElementType *target, Operator op) except -1
+cdef const Py_ssize_t *ordered_steps(Operator op, PyObject *order, Tensor like, bint keep) except? NULL
+cdef bint is_column_major(Tensor tensor) noexcept nogil
 cdef Tensor output_argument(Operator op, PyObject *value)
 cdef int require_output(Operator op, Tensor out, int rank, const Py_ssize_t *sizes, ElementType *element, int backend,
                         int device_index) except -1

@@ -173,7 +173,9 @@ def as_ndarray(Tensor tensor not None):
 
 def share_ndarray(array not None):
     """A tensor over the memory of a NumPy array of a supported dtype; unaligned memory is copied first."""
-    if not array.flags.aligned or not array.dtype.isnative:
+    if not PyArray_Check(<PyObject *>array):
+        raise TypeError(f"a NumPy array is wanted, not {type(array).__name__}")
+    if not numpy.PyArray_ISBEHAVED_RO(array):
         array = np.array(array, dtype=array.dtype.newbyteorder("="), copy=True)
     return from_ndarray(array)
 
@@ -1240,6 +1242,37 @@ cdef Py_ssize_t *memory_order(int count, PyObject **operands, int rank, const Py
                 and memcmp((<Tensor>operands[position]).sizes, sizes, rank * sizeof(Py_ssize_t)) == 0):
             return NULL if (<Tensor>operands[position]).flags & CONTIGUOUS else (<Tensor>operands[position]).steps
     return NULL
+
+
+cdef Py_ssize_t column_steps[DIMENSIONS]        # as new_strided compares them: the first axis is the quickest
+for _axis in range(DIMENSIONS):
+    column_steps[_axis] = _axis + 1
+
+
+cdef const Py_ssize_t *ordered_steps(Operator op, PyObject *order, Tensor like, bint keep) except? NULL:
+    # What new_strided is to lay out a result by: "C" row-major (NULL), "F" column-major, "K" and "A" like a tensor.
+    if order == NULL or order == <PyObject *>None:
+        return like.steps if keep and not like.flags & CONTIGUOUS else NULL
+    name = <object>order
+    if name == "C":
+        return NULL
+    if name == "F":
+        return column_steps
+    if name not in ("K", "A"):
+        raise ValueError(f"{op}: order is 'C', 'F', 'A' or 'K', not {name!r}")
+    if like is None or like.flags & CONTIGUOUS:
+        return NULL
+    return like.steps if name == "K" else column_steps if is_column_major(like) else NULL
+
+
+cdef bint is_column_major(Tensor tensor) noexcept nogil:
+    cdef Py_ssize_t expected = tensor.element.itemsize
+    cdef int axis
+    for axis in range(tensor.rank):
+        if tensor.sizes[axis] != 1 and tensor.steps[axis] != expected:
+            return tensor.count == 0
+        expected *= tensor.sizes[axis]
+    return True
 
 
 cdef int require_output(Operator op, Tensor out, int rank, const Py_ssize_t *sizes, ElementType *element,

@@ -15,7 +15,7 @@ from fastops._index cimport Points, find_points, free_points, gather, points_sha
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, element_argument, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, is_ndarray, load_scalar, nest_begin,
                              nest_next, nest_operand, nest_order, parse_shape, require_castable, scalar_code,
-                             store_value, to_ndarray)
+                             store_value, to_ndarray, is_column_major, ordered_steps, output_argument, require_output)
 
 import warnings
 from operator import index as operator_index
@@ -302,22 +302,71 @@ cdef object reshaped(Operator op, Tensor source, int rank, Py_ssize_t *sizes, in
 
 
 cdef object run_reshape(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # reshape(x, shape, *, copy=None)
+    # reshape(x, shape, *, order="C", copy=None)
     cdef Py_ssize_t sizes[DIMENSIONS]
-    cdef int rank
+    cdef Py_ssize_t size
+    cdef int rank, axis, copy = <bint>(<object>arguments[3]) if is_given(arguments[3]) else -1
+    cdef Tensor source = array_argument(op, arguments)
     shape_argument(op, arguments[1], &rank, sizes)
-    return reshaped(op, array_argument(op, arguments), rank, sizes,
-                    <bint>(<object>arguments[2]) if is_given(arguments[2]) else -1)
+    if arguments[2] == NULL or not by_columns(op, source, arguments[2], False):
+        return reshaped(op, source, rank, sizes, copy)
+    for axis in range(rank // 2):           # by columns is by rows with all axes reversed
+        size = sizes[axis]
+        sizes[axis] = sizes[rank - 1 - axis]
+        sizes[rank - 1 - axis] = size
+    return turned(reshaped(op, turned(source), rank, sizes, copy))
+
+
+cdef bint by_columns(Operator op, Tensor source, PyObject *order, bint keeps) except -1:
+    # Whether the elements are taken with the first axis the quickest.
+    name = <object>order
+    if name in ("A", "K") and (keeps or name == "A"):
+        return not source.flags & CONTIGUOUS and is_column_major(source)
+    if name not in ("C", "F"):
+        raise ValueError(f"{op}: order is 'C', 'F'{', ' if keeps else ' or '}'A'{" or 'K'" if keeps else ''}, not {name!r}")
+    return name == "F"
+
+
+cdef Tensor turned(Tensor source):
+    # The axes in reverse order.
+    cdef int axes[DIMENSIONS]
+    cdef int axis
+    for axis in range(source.rank):
+        axes[axis] = source.rank - 1 - axis
+    return permuted(source, axes)
+
+
+cdef Tensor in_order(Operator op, Tensor source, PyObject *order):
+    # source with its axes so that row-major order is the order asked for.
+    cdef int axes[DIMENSIONS]
+    cdef int axis, place
+    if order == NULL or order == <PyObject *>None:
+        return source
+    if by_columns(op, source, order, True):
+        return turned(source)
+    if <object>order != "K" or source.flags & CONTIGUOUS:
+        return source
+    for axis in range(source.rank):         # as the elements lie: insertion sort by the steps
+        place = axis
+        while place > 0 and magnitude(source.steps[axes[place - 1]]) < magnitude(source.steps[axis]):
+            axes[place] = axes[place - 1]
+            place -= 1
+        axes[place] = axis
+    return permuted(source, axes)
+
+
+cdef inline Py_ssize_t magnitude(Py_ssize_t step) noexcept nogil:
+    return step if step >= 0 else -step
 
 
 cdef object run_ravel(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # A view only where the result has no gaps.
-    cdef Tensor source = array_argument(op, arguments)
+    # ravel(x, order="C"): a view only where the result has no gaps.
+    cdef Tensor source = in_order(op, array_argument(op, arguments), arguments[1])
     return flat(op, source, -1 if source.flags & CONTIGUOUS else 1)
 
 
 cdef object run_flatten(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    return flat(op, array_argument(op, arguments), 1)
+    return flat(op, in_order(op, array_argument(op, arguments), arguments[1]), 1)
 
 
 cdef object flat(Operator op, Tensor tensor, int copy):
@@ -1037,8 +1086,9 @@ cdef enum:
 
 
 cdef object run_copy(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
+    # copy(x, order="K")
     cdef Tensor source = array_argument(op, arguments)
-    return copied(op, source, source.element)
+    return ordered_copy(op, source, source.element, arguments[1])
 
 
 cdef object run_astype(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
@@ -1055,46 +1105,32 @@ cdef object run_astype(Kernel kernel, Operator op, PyObject **arguments, uint64_
     if arguments[3] != NULL and not np.can_cast(source.dtype, <object>element.dtype, <object>arguments[3]):
         raise TypeError(f"{op}: {source.dtype} does not cast to {<object>element.dtype} by the rule "
                         f"{<object>arguments[3]!r}")
+    if arguments[2] != NULL:
+        ordered_steps(op, arguments[2], source, True)       # raises where there is no such order
     if (element == source.element and not moved and arguments[5] != NULL and not <object>arguments[5]
             and laid_out(op, source, arguments[2])):
         return source
     if moved:
         return new_strided(source.rank, source.sizes, source.steps, element, backend, index)
-    if arguments[2] == NULL or <object>arguments[2] in ("K", "A") and not source.flags & CONTIGUOUS:
+    return ordered_copy(op, source, element, arguments[2])
+
+
+cdef Tensor ordered_copy(Operator op, Tensor source, ElementType *element, PyObject *order):
+    cdef Tensor result
+    if order == NULL:
         return copied(op, source, element)
-    result = new_strided(source.rank, source.sizes, column_steps if <object>arguments[2] == "F" else NULL, element,
-                         backend, index)
-    laid_out(op, source, arguments[2])
-    if backend == CPU:
+    result = new_strided(source.rank, source.sizes, ordered_steps(op, order, source, True), element, source.backend,
+                         source.device_index)
+    if source.backend == CPU:
         cast_into(op, result, source)
     return result
 
 
-cdef Py_ssize_t column_steps[DIMENSIONS]        # as new_strided compares them: the first axis is the quickest
-for _axis in range(DIMENSIONS):
-    column_steps[_axis] = _axis + 1
-
-
 cdef bint laid_out(Operator op, Tensor source, PyObject *order) except -1:
     # Whether the elements lie in the order asked for.
-    if order == NULL:
+    if order == NULL or <object>order in ("K", "A"):
         return True
-    if <object>order not in ("K", "A", "C", "F"):
-        raise ValueError(f"{op}: order is 'C', 'F', 'A' or 'K', not {<object>order!r}")
-    if <object>order == "C":
-        return source.flags & CONTIGUOUS != 0
-    return <object>order != "F" or source.flags & CONTIGUOUS != 0 and source.rank < 2 or <bint>permuted(
-        source, reversed_axes(source.rank)).is_contiguous()
-
-
-cdef int reversal[DIMENSIONS]
-
-
-cdef const int *reversed_axes(int rank) noexcept:
-    cdef int axis
-    for axis in range(rank):
-        reversal[axis] = rank - 1 - axis
-    return reversal
+    return is_column_major(source) if <object>order == "F" else source.flags & CONTIGUOUS != 0
 
 
 cdef list member_tensors(Operator op, PyObject *given, int *backend, int *device_index):
@@ -1149,7 +1185,7 @@ cdef int place_members(Operator op, Tensor result, int axis, list tensors, bint 
 
 
 cdef object run_concat(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # concat(arrays, axis=0, *, dtype=None); axis None flattens.
+    # concat(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"); axis None flattens.
     cdef int axis = 0, other, backend = CPU, device_index = 0
     cdef list tensors = member_tensors(op, arguments[0], &backend, &device_index)
     cdef Tensor first, tensor, result
@@ -1172,22 +1208,42 @@ cdef object run_concat(Kernel kernel, Operator op, PyObject **arguments, uint64_
                 raise ValueError(f"{op}: all sizes but that of axis {axis} must agree, but there are shapes "
                                  f"{first.shape} and {tensor.shape}")
         total += tensor.sizes[axis]
-    if is_given(arguments[2]):
-        element = element_argument(op, arguments[2])
-        for tensor in tensors:
-            require_castable(tensor.element, element, op)
-    else:
-        element = common_element(tensors)
+    element = joined_element(op, tensors, arguments[3], arguments[4])
     memcpy(sizes, first.sizes, first.rank * sizeof(Py_ssize_t))
     sizes[axis] = total
     result = new_tensor(first.rank, sizes, element, backend, device_index)
     if backend != META:
         place_members(op, result, axis, tensors, False)
-    return result
+    return result if not is_given(arguments[2]) else joined_into(op, arguments[2], result, arguments[4])
+
+
+cdef ElementType *joined_element(Operator op, list tensors, PyObject *dtype, PyObject *casting) except NULL:
+    # The dtype asked for, if all arrays cast to it by the rule, else their common one.
+    cdef ElementType *element
+    if not is_given(dtype):
+        return common_element(tensors)
+    element = element_argument(op, dtype)
+    rule = "same_kind" if casting == NULL else <object>casting
+    for tensor in tensors:
+        if not np.can_cast(tensor.dtype, <object>element.dtype, rule):
+            raise TypeError(f"{op}: an array of {tensor.dtype} does not cast to {<object>element.dtype} by the rule {rule!r}")
+    return element
+
+
+cdef object joined_into(Operator op, PyObject *given, Tensor result, PyObject *casting):
+    cdef Tensor out = output_argument(op, given)
+    rule = "same_kind" if casting == NULL else <object>casting
+    if not np.can_cast(result.dtype, out.dtype, rule):
+        raise TypeError(f"{op}: the result of {result.dtype} does not cast to out's dtype {out.dtype} by the rule {rule!r}")
+    require_output(op, out, result.rank, result.sizes, out.element, result.backend, result.device_index)
+    if result.backend == CPU:
+        copy_into(out, result)
+    out.storage.version += 1
+    return out
 
 
 cdef object run_stack(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # stack(arrays, axis=0): the new axis counts the arrays.
+    # stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"): the new axis counts the arrays.
     cdef int axis = 0, other, place = 0, backend = CPU, device_index = 0
     cdef list tensors = member_tensors(op, arguments[0], &backend, &device_index)
     cdef Tensor first = tensors[0], tensor, result
@@ -1205,10 +1261,10 @@ cdef object run_stack(Kernel kernel, Operator op, PyObject **arguments, uint64_t
         else:
             sizes[other] = first.sizes[place]
             place += 1
-    result = new_tensor(first.rank + 1, sizes, common_element(tensors), backend, device_index)
+    result = new_tensor(first.rank + 1, sizes, joined_element(op, tensors, arguments[3], arguments[4]), backend, device_index)
     if backend != META:
         place_members(op, result, axis, tensors, True)
-    return result
+    return result if not is_given(arguments[2]) else joined_into(op, arguments[2], result, arguments[4])
 
 
 reshape_kernel = view_kernel(run_reshape, "reshape")

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastops import samples
 from fastops._dispatch import as_tensor
-from fastops.ops.create import arange, zeros
+from fastops.ops.create import arange
 from fastops.ops.elementwise import (abs, divide, equal, isfinite, isinf, isnan, less_equal, logical_and, multiply,
                                      not_equal, positive, pow, rint, signbit, sin, subtract, trunc, where)
 from fastops.ops.families import composite
@@ -90,28 +90,30 @@ isclose = composite(
 tensor([ True, False])""")
 
 allclose = composite(
-    "allclose(Array a, Array b, /, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-    "Whether all elements of a and b are nearly equal.", lambda a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False:
-    every(isclose(a, b, rtol, atol, equal_nan)), reference=np.allclose, samples=_isclose_samples,
+    "allclose(Array a, Array b, /, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+    "Whether all elements of a and b are nearly equal, as True or False.", lambda a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False:
+    every(isclose(a, b, rtol, atol, equal_nan)).item(), reference=np.allclose, samples=_isclose_samples,
     notes=CLOSE_NOTES.format(name="allclose"), example="""
 >>> fo.allclose(fo.asarray([1.0, 2.0]), [1.0, 2.0])
-tensor(True)""")
+True""")
 
 
-def _array_equal(a, b, /):
+def _array_equal(a, b, /, equal_nan=False):
     a, b = as_tensor(a), as_tensor(b)
     if a.shape != b.shape:
-        return zeros((), dtype=bool, device=b.device if b.device == "meta" else a.device)
-    return every(equal(a, b))
+        return False
+    same = equal(a, b)
+    return every(same | (isnan(a) & isnan(b)) if equal_nan and a.dtype.kind in "fc" else same).item()
 
 
 array_equal = composite(
-    "array_equal(Array a, Array b, /) -> Tensor", "Whether a and b have the same shape and the same elements.",
+    "array_equal(Array a, Array b, /, bool equal_nan=False) -> bool",
+    "Whether a and b have the same shape and the same elements, as True or False.",
     _array_equal, reference=np.array_equal, notes=NUMPY.format(name="array_equal"),
     samples=lambda rng: (Sample(np.arange(3), np.arange(3.0)), Sample(np.arange(3), np.arange(4)),
                          Sample(np.ones((2, 1)), np.ones((2, 1))), Sample(np.zeros((0, 2)), np.zeros((0, 2)))), example="""
 >>> fo.array_equal(fo.asarray([1, 2]), [1, 3])
-tensor(False)""")
+False""")
 
 
 def _nan_to_num(x, /, nan=0.0, posinf=None, neginf=None):

@@ -20,13 +20,15 @@ Parameters
 shape : int or sequence of ints
 {value}dtype : dtype, optional
     {dtype}.
+order : str
+    "C" row-major, "F" column-major.
 device : device or str, optional
     Where the memory is; the CPU if not given.
 
 Returns
 -------
 Tensor
-    Of the given shape, in row-major order.
+    Of the given shape.
 
 Raises
 ------
@@ -46,13 +48,19 @@ Parameters
 x : array_like
 {value}dtype : dtype, optional
     x's if not given.
+order : str
+    "C" row-major, "F" column-major, "K" and "A" like x.
+subok : bool
+    Accepted as NumPy does.
+shape : int or sequence of ints, optional
+    x's if not given.
 device : device or str, optional
     x's if not given.
 
 Returns
 -------
 Tensor
-    Of x's shape and memory order.
+    Of the given shape.
 
 Notes
 -----
@@ -68,6 +76,7 @@ def _shape_samples(*values):
             yield samples.Sample(shape, *values)
         for dtype in samples.ALL:
             yield samples.Sample((2, 2), *values, dtype=dtype)
+        yield samples.Sample((2, 3), *values, order="F")
     return generate
 
 
@@ -77,13 +86,16 @@ def _like_samples(*values):
             for array in samples.layouts(rng, dtype):
                 yield samples.Sample(array, *values)
             yield samples.Sample(samples.array(rng, (2, 3), dtype), *values, dtype="f4")
+        for order in "CFAK":
+            yield samples.Sample(samples.array(rng, (2, 3), "f8").T, *values, order=order)
+            yield samples.Sample(samples.array(rng, (2, 3), "f8"), *values, order=order, shape=(3, 2))
     return generate
 
 
 def _filled(name, summary, value, example):
     kernel = Fill(value)
     return declare(
-        f"{name}(int[] shape, ScalarType? dtype=None, *, Device? device=None) -> Tensor", summary, family="creation",
+        f"{name}(int[] shape, ScalarType? dtype=None, str order='C', *, Device? device=None) -> Tensor", summary, family="creation",
         notes=SHAPE_NOTES.format(name=name, value="", dtype="float64 if not given"), example=example,
         kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: kernel, DispatchKey.Meta: kernel},
         samples=_shape_samples(), reference=getattr(np, name))
@@ -92,7 +104,7 @@ def _filled(name, summary, value, example):
 def _filled_like(name, summary, value, example):
     kernel = FillLike(value)
     return declare(
-        f"{name}(Array x, /, ScalarType? dtype=None, *, Device? device=None) -> Tensor", summary, family="creation",
+        f"{name}(Array x, /, ScalarType? dtype=None, str order='K', bool subok=True, int[]? shape=None, *, Device? device=None) -> Tensor", summary, family="creation",
         notes=LIKE_NOTES.format(name=name, value=""), example=example,
         kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, samples=_like_samples(),
         reference=getattr(np, name))
@@ -119,7 +131,7 @@ tensor([1., 1.])""")
 
 _full = Fill(value_position=1)
 full = declare(
-    "full(int[] shape, Scalar fill_value, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+    "full(int[] shape, Scalar fill_value, ScalarType? dtype=None, str order='C', *, Device? device=None) -> Tensor",
     "A new tensor whose elements all are fill_value.", family="creation",
     notes=SHAPE_NOTES.format(name="full", value=VALUE_NOTE, dtype="The fill value's if not given"),
     kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: _full, DispatchKey.Meta: _full},
@@ -129,7 +141,8 @@ tensor([7, 7])""")
 
 _full_like = FillLike(value_position=1)
 full_like = declare(
-    "full_like(Array x, /, Scalar fill_value, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+    "full_like(Array x, /, Scalar fill_value, ScalarType? dtype=None, str order='K', bool subok=True, int[]? shape=None, *, "
+    "Device? device=None) -> Tensor",
     "A new tensor like x whose elements all are fill_value.", family="creation",
     notes=LIKE_NOTES.format(name="full_like", value=VALUE_NOTE),
     kernels={DispatchKey.CPU: _full_like, DispatchKey.Meta: _full_like}, samples=_like_samples(1),
@@ -148,7 +161,10 @@ def _through_numpy(schema, summary, function, shape, *, kernel=lambda general: g
         return as_ndarray(value)[()] if isinstance(value, Tensor) else value
 
     def on_cpu(*args, device=None, **kwargs):
-        return share_ndarray(np.asarray(function(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})))
+        result = function(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})
+        if isinstance(result, tuple):
+            return tuple([share_ndarray(np.asarray(part)) for part in result])
+        return share_ndarray(np.asarray(result, order="C"))
 
     def on_meta(*args, device=None, **kwargs):
         sizes, dtype = shape(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})
@@ -195,19 +211,41 @@ NumPy: ``numpy.arange``.""", samples=_arange_samples, example="""
 tensor([2, 4, 6])""")
 
 
-def _linspace_shape(start, stop, num=50, *, dtype=None, endpoint=True):
-    return (operator.index(num),), dtype or np.result_type(np.float64, start, stop)
+def _linspace_shape(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"linspace: the number of samples is {count}; it cannot be negative")
+    place = axis % (len(shape) + 1)
+    return (*shape[:place], count, *shape[place:]), dtype or np.result_type(np.float64, start, stop)
 
 
 linspace = _through_numpy(
-    "linspace(Scalar start, Scalar stop, int num=50, *, ScalarType? dtype=None, Device? device=None, "
-    "bool endpoint=True) -> Tensor",
+    "linspace(Any start, Any stop, /, int num=50, bool endpoint=True, bool retstep=False, ScalarType? dtype=None, int axis=0, *, "
+    "Device? device=None) -> Tensor",
     "num evenly spaced numbers from start to stop, which is left out if endpoint is False.", np.linspace,
     _linspace_shape, notes="""
+Parameters
+----------
+start, stop : scalar or array_like
+    The ends; of arrays, one row of numbers for each element.
+num : int
+    How many numbers.
+endpoint : bool
+    Whether stop is among them.
+retstep : bool
+    Whether to give the distance too.
+dtype : dtype, optional
+    float64, or complex128 if start or stop is complex, if not given.
+axis : int
+    Where the axis of the numbers stands in the result.
+device : device or str, optional
+    Where the memory is.
+
 Returns
 -------
-Tensor
-    One-dimensional; float64, or complex128 if start or stop is complex.
+Tensor, or (Tensor, Tensor) with retstep
+    One-dimensional where the ends are scalars.
 
 Raises
 ------
@@ -223,16 +261,16 @@ NumPy: ``numpy.linspace``.""",
 tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""")
 
 
-def _eye_shape(n_rows, n_cols=None, *, k=0, dtype=None):
+def _eye_shape(n_rows, n_cols=None, k=0, dtype=None):
     return (n_rows, n_rows if n_cols is None else n_cols), dtype or np.float64
 
 
-def _eye(n_rows, n_cols=None, *, k=0, dtype=None):
+def _eye(n_rows, n_cols=None, k=0, dtype=None):
     return np.eye(n_rows, n_cols, k, dtype or np.float64)
 
 
 eye = _through_numpy(
-    "eye(int n_rows, int? n_cols=None, *, int k=0, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    "eye(int n_rows, int? n_cols=None, /, int k=0, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
     "A matrix with ones on the k-th diagonal and zeros elsewhere.", _eye, _eye_shape, notes="""
 Returns
 -------
@@ -284,7 +322,7 @@ tensor([[1., 1.],
         [0., 1.]])""")
 
 
-def asarray(obj, /, dtype=None, *, device=None, copy=None):
+def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
     """A tensor of *obj*: the thing itself or its memory where that is possible, else a copy.
 
     Parameters
@@ -293,6 +331,8 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         Python numbers become int64, float64, complex128 or bool.
     dtype : dtype, optional
         obj's own if not given.
+    order : str, optional
+        "C" row-major, "F" column-major, "K" or "A" as obj lies.
     device : device or str, optional
         obj's own if not given.
     copy : bool, optional
@@ -312,6 +352,11 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     tensor([[1, 2],
             [3, 4]])
     """
+    if dtype is None and order is None and device is None and not copy:
+        if isinstance(obj, Tensor):
+            return obj
+        if type(obj) is np.ndarray and (copy is None or obj.flags.aligned and obj.dtype.isnative):
+            return share_ndarray(obj)
     if isinstance(obj, Tensor):
         tensor, owned = obj, False
     elif isinstance(obj, np.ndarray):
@@ -325,8 +370,6 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         if array.dtype == object:
             raise TypeError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
         tensor = share_ndarray(array)
-    if dtype is None and device is None and not copy:
-        return tensor
     converted = tensor
     if dtype is not None and np.dtype(dtype) != tensor.dtype:
         if owned and isinstance(obj, (int, list, tuple)) and np.dtype(dtype).kind in "iu":
@@ -335,8 +378,10 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
             converted = share_ndarray(as_ndarray(tensor).astype(dtype))
     elif copy and not owned:
         converted = share_ndarray(as_ndarray(tensor).copy())
+    if order is not None:
+        converted = converted.astype(converted.dtype, order, copy=False)
     if converted is not tensor and copy is False:
-        raise ValueError(f"asarray: a copy is needed for dtype {np.dtype(dtype)}, and copy=False")
+        raise ValueError(f"asarray: a copy is needed for dtype {np.dtype(dtype)} and order {order!r}, and copy=False")
     if device is not None and machine.device(device) != converted.device:
         if machine.device(device) == "meta":
             return empty_like(converted, device=device)
@@ -344,14 +389,15 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     return converted
 
 
-def array(obj, dtype=None, *, copy=True, device=None):
-    """A new tensor of *obj*; ``asarray`` with a copy, as ``numpy.array`` is.
+def array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device=None):
+    """A new tensor of *obj*; ``asarray`` with a copy, as ``numpy.array`` is. *ndmin* is the least number of axes.
 
     >>> import fastops as fo
     >>> fo.array([1, 2], dtype="float32")
     tensor([1., 2.], dtype=float32)
     """
-    return asarray(obj, dtype=dtype, device=device, copy=True if copy else None)
+    tensor = asarray(obj, dtype=dtype, order=None if order == "K" else order, device=device, copy=copy)
+    return tensor[(None,) * (ndmin - tensor.ndim)] if tensor.ndim < ndmin else tensor
 
 
 def exports_memory(obj):

@@ -33,14 +33,15 @@ def call(*args, **kwargs):
 
 
 reshape = view(
-    "reshape(Array(a) x, /, int[] shape, *, bool? copy=None) -> Tensor(a)", views.reshape_kernel,
+    "reshape(Array(a) x, /, int[] shape, *, str order='C', bool? copy=None) -> Tensor(a)", views.reshape_kernel,
     "The same elements in row-major order with another shape; one size may be -1, for what is left.", """
 >>> fo.reshape(fo.arange(6), (2, -1))
 tensor([[0, 1, 2],
-        [3, 4, 5]])""", gather="shape", methods=("reshape",), reference=lambda x, shape, copy=None: np.reshape(x, shape),
-    samples=each(((2, 6), call((3, 4)), call((-1,)), call((2, 2, -1)), call(12), call((2, 6), copy=True)),
+        [3, 4, 5]])""", gather="shape", methods=("reshape",), reference=lambda x, shape, order="C", copy=None: np.reshape(x, shape, order=order),
+    samples=each(((2, 6), call((3, 4)), call((3, 4), order="F"), call((3, 4), order="A"), call((-1, 2, 3), order="F"), call((-1,)), call((2, 2, -1)), call(12), call((2, 6), copy=True)),
                  ((0, 3), call((3, 0)), call((0,))), ((), call((1, 1)), call(())), ((4, 1, 3), call((4, 3)), call((2, 6)))),
-    notes="""A view where the memory allows it, else a copy; copy=True always copies, copy=False never does.
+    notes="""A view where the memory allows it, else a copy; copy=True always copies, copy=False never does. The elements are taken
+and put by rows (order="C"), by columns ("F"), or by columns if they lie so in memory ("A").
 
 Raises
 ------
@@ -52,17 +53,17 @@ Notes
 NumPy: ``numpy.reshape``.""")
 
 ravel = view(
-    "ravel(Array(a) x, /) -> Tensor(a)", views.ravel_kernel,
+    "ravel(Array(a) x, /, str order='C') -> Tensor(a)", views.ravel_kernel,
     "The elements in row-major order along one axis; a view if they lie so, else a copy.", """
 >>> fo.ravel(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("ravel",), reference=np.ravel, notes="NumPy: ``numpy.ravel``.",
-    samples=each(((2, 3), call()), ((), call()), ((0, 2), call())))
+    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((2, 3, 2), call("K")), ((), call()), ((0, 2), call())))
 
 flatten = view(
-    "flatten(Array x, /) -> Tensor", views.flatten_kernel, "A copy of the elements in row-major order along one axis.", """
+    "flatten(Array x, /, str order='C') -> Tensor", views.flatten_kernel, "A copy of the elements in row-major order along one axis.", """
 >>> fo.flatten(fo.asarray([[1, 2], [3, 4]]))
-tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x: x.flatten(), notes="NumPy: ``numpy.ndarray.flatten``.",
-    samples=each(((2, 3), call()), ((), call())))
+tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x, order="C": x.flatten(order), notes="NumPy: ``numpy.ndarray.flatten``.",
+    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((), call())))
 
 permute_dims = view(
     "permute_dims(Array(a) x, /, int[] axes) -> Tensor(a)", views.permute_kernel,
@@ -163,9 +164,10 @@ machine.install_method("imag", views.Attribute(imag, assignable=True))
 # Copies and casts
 
 copy = declare(
-    "copy(Array x, /) -> Tensor", "A copy of x in x's memory order.", family="primitive", methods=("copy",),
-    kernels={DispatchKey.CPU: views.copy_kernel, DispatchKey.Meta: views.copy_kernel}, reference=lambda x: x.copy("K"),
-    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    "copy(Array x, /, str order='K') -> Tensor", "A copy of x, in x's memory order unless another is given.", family="primitive", methods=("copy",),
+    kernels={DispatchKey.CPU: views.copy_kernel, DispatchKey.Meta: views.copy_kernel}, reference=lambda x, order="K": x.copy(order),
+    samples=lambda rng: (Sample(a, *order) for dtype in samples.ALL for a in samples.layouts(rng, dtype)
+                         for order in ((), ("C",), ("F",), ("A",))[:4 if dtype == "f8" else 1]),
     notes="NumPy: ``numpy.copy``.", example="""
 >>> x = fo.asarray([1, 2])
 >>> y = fo.copy(x)
@@ -242,7 +244,7 @@ def concat_samples(rng):
 
 
 concat = declare(
-    "concat(Array[] arrays, /, int? axis=0, *, ScalarType? dtype=None) -> Tensor",
+    "concat(Array[] arrays, /, int? axis=0, Tensor(a!)? out=None, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor",
     "The arrays one after the other along an axis; flattened first if axis is None.", family="primitive",
     kernels=joining(views.concat_kernel),
     reference=lambda arrays, axis=0, dtype=None: np.concatenate(arrays, axis, dtype=dtype), samples=concat_samples,
@@ -250,12 +252,15 @@ concat = declare(
 Returns
 -------
 Tensor
-    All sizes but that of axis are those of the arrays; the dtype is their common one, or dtype.
+    All sizes but that of axis are those of the arrays; the dtype is their common one, or dtype, to which they cast by the
+    rule casting.
 
 Raises
 ------
 ValueError
-    If there is no array, or the shapes do not fit.
+    If there is no array, or the shapes do not fit, or out has another shape or is read-only.
+TypeError
+    If a cast breaks the rule.
 
 Notes
 -----
@@ -264,7 +269,7 @@ NumPy: ``numpy.concatenate``.""", example="""
 tensor([1. , 2. , 3.5])""")
 
 stack = declare(
-    "stack(Array[] arrays, /, int axis=0) -> Tensor", "The arrays, all of one shape, along a new axis.", family="primitive",
+    "stack(Array[] arrays, /, int axis=0, Tensor(a!)? out=None, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor", "The arrays, all of one shape, along a new axis.", family="primitive",
     kernels=joining(views.stack_kernel), reference=np.stack, samples=joined,
     notes="""
 Raises
