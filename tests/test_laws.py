@@ -80,7 +80,7 @@ def test_tensors_without_data_beside_others(operator):
             except (TypeError, ValueError, NotImplementedError):
                 continue
             for tensor in results_of(result):
-                assert tensor is None or tensor.device == "meta", f"{sample} gives {tensor.device}"
+                assert not isinstance(tensor, fo.Tensor) or tensor.device == "meta", f"{sample} gives {tensor.device}"
         if seen > 60:
             break
 
