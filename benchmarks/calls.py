@@ -21,6 +21,38 @@ except ImportError:
     torch = None
 
 
+def array_rows(case, arrays):
+    """NumPy-like arrays: indexing by arrays, order, linear algebra, NumPy's own functions, interchange."""
+    (a, b), (na, nb), (ta, tb) = arrays(16, 16)
+    (m,), (nm,), (tm,) = arrays((4, 4))
+    ni, nmask = np.array([3, 0, 7, 9]), na > 1.5
+    i, mask = fo.asarray(ni), a > 1.5
+    ti, tmask = (torch.asarray(ni), ta > 1.5) if torch else (None, None)
+    nj = np.array([0, 2])
+    j, tj = fo.asarray(nj), torch.asarray(nj) if torch else None
+    yield case("a[i], i an array of 4", 1.5, None, lambda: a[i], lambda: na[ni], lambda: ta[ti])
+    yield case("a[mask]", 1.5, None, lambda: a[mask], lambda: na[nmask], lambda: ta[tmask])
+    yield case("m[:, j], (4, 4)", 1.5, None, lambda: m[:, j], lambda: nm[:, nj], lambda: tm[:, tj])
+    yield case("m[j, j]", 1.5, None, lambda: m[j, j], lambda: nm[nj, nj], lambda: tm[tj, tj])
+    yield case("a[mask] = 0.0", None, None, lambda: a.__setitem__(mask, 0.0), lambda: na.__setitem__(nmask, 0.0),
+               lambda: ta.__setitem__(tmask, 0.0))
+    yield case("stack([a, b])", 1.5, None, lambda: fo.stack([a, b]), lambda: np.stack([na, nb]), lambda: torch.stack([ta, tb]))
+    yield case("sort(a)", 1.5, None, lambda: fo.sort(a), lambda: np.sort(na), lambda: torch.sort(ta))
+    yield case("argsort(a)", None, None, lambda: fo.argsort(a), lambda: np.argsort(na, kind="stable"), lambda: torch.argsort(ta, stable=True))
+    yield case("unique(a)", 1.5, None, lambda: fo.unique(a), lambda: np.unique(na), lambda: torch.unique(ta))
+    square, nsquare = fo.eye(4) * 4.0 + m, np.eye(4) * 4.0 + nm
+    tsquare = torch.asarray(nsquare) if torch else None
+    c, nc = a[:4], na[:4]
+    tc = ta[:4] if torch else None
+    yield case("linalg.solve, 4x4", 4, None, lambda: fo.linalg.solve(square, c), lambda: np.linalg.solve(nsquare, nc),
+               lambda: torch.linalg.solve(tsquare, tc))
+    yield case("linalg.inv, 4x4", 4, None, lambda: fo.linalg.inv(square), lambda: np.linalg.inv(nsquare), lambda: torch.linalg.inv(tsquare))
+    yield case("linalg.det, 4x4", 4, None, lambda: fo.linalg.det(square), lambda: np.linalg.det(nsquare), lambda: torch.linalg.det(tsquare))
+    yield case("np.sin(a) of a Tensor, and of NumPy's", 0.67, None, lambda: np.sin(a), lambda: np.sin(na))
+    yield case("np.asarray(tensor): under 400 ns", None, None, lambda: np.asarray(a), lambda: np.asarray(na))
+    yield case("fo.asarray(ndarray): under 300 ns", None, None, lambda: fo.asarray(na), lambda: np.asarray(na), lambda: torch.asarray(na))
+
+
 def rows():
     """The table: each row's calls, and how many times faster than each peer fastops is to be."""
     def case(call, numpy_target, torch_target, ours, numpys, torchs=None):
@@ -100,6 +132,7 @@ def rows():
     def torch_store():
         tp[3] = 1.5
     yield case("a[3] = 1.5", None, None, store, numpy_store, torch_store)
+    yield from array_rows(case, arrays)
     ours, theirs = python_kernel_operators()
     yield case("operator with a Python kernel", None, 8, lambda: ours(a), None, theirs and (lambda: theirs(ta)))
 

@@ -32,7 +32,7 @@ from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonz
 from fastops.ops.sorting import (argpartition, argsort, intersect1d, isin, lexsort, nonzero, partition, searchsorted, setdiff1d,
                                  setxor1d, sort, sort_complex, union1d, unique, unique_all, unique_counts, unique_inverse,
                                  unique_values)
-from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensordot, vecdot, vecmat
+from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensordot, vdot, vecdot, vecmat
 from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
                                    iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,
                                    sinc, trace, vander, vstack)
@@ -43,3 +43,4 @@ from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 from fastops import numpy_functions
 from fastops.version import __array_api_version__, __version__
+from fastops import registrations       # last: it tells libraries that are already here of the finished namespace

@@ -4,15 +4,15 @@ import numpy as np
 
 from fastops import samples
 from fastops._dispatch import as_tensor
-from fastops.ops.create import arange
+from fastops.ops.create import arange, full_like
 from fastops.ops.elementwise import (abs, divide, equal, isfinite, isinf, isnan, less_equal, logical_and, multiply,
                                      not_equal, positive, pow, rint, signbit, sin, subtract, trunc, where)
 from fastops.ops.families import composite
 from fastops.ops.reduce import all as every
-from fastops.ops.reduce import max, min, sum
+from fastops.ops.reduce import max, mean, min, sum
 from fastops.ops.shape import copy as copied
 from fastops.ops.shape import (atleast_1d, atleast_2d, broadcast_to, concat, diagonal, expand_dims, flip, normalized,
-                               reshape, swapaxes)
+                               permute_dims, reshape, swapaxes)
 from fastops.samples import Sample
 
 NUMPY = "NumPy: ``numpy.{name}``."
@@ -37,6 +37,8 @@ def _round(x, /, decimals=0, out=None):
         return positive(result.astype(x.dtype), out=out)
     if decimals == 0:
         return rint(x, out=out)
+    if not -400 < decimals < 400:       # beyond every number's digits
+        return positive(x, out=out) if decimals > 0 else multiply(x, 0, out)
     power = 10 ** (decimals if decimals >= 0 else -decimals)
     if decimals > 0:
         return divide(rint(multiply(x, power)), power, out=out)
@@ -116,11 +118,19 @@ array_equal = composite(
 False""")
 
 
-def _nan_to_num(x, /, nan=0.0, posinf=None, neginf=None):
+def _nan_to_num(x, /, copy=True, nan=0.0, posinf=None, neginf=None):
+    result = _numbers_for_nan(x, nan, posinf, neginf)
+    if copy:
+        return result
+    x[...] = result
+    return x
+
+
+def _numbers_for_nan(x, nan, posinf, neginf):
     if x.dtype.kind not in "fc":
         return positive(x)
     if x.dtype.kind == "c":
-        real, imag = _nan_to_num(x.real, nan, posinf, neginf), _nan_to_num(x.imag, nan, posinf, neginf)
+        real, imag = _numbers_for_nan(x.real, nan, posinf, neginf), _numbers_for_nan(x.imag, nan, posinf, neginf)
         return (real + 1j * imag).astype(x.dtype)
     limits = np.finfo(x.dtype)
     x = where(isnan(x), nan, x)
@@ -130,11 +140,11 @@ def _nan_to_num(x, /, nan=0.0, posinf=None, neginf=None):
 
 
 nan_to_num = composite(
-    "nan_to_num(Array x, /, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
+    "nan_to_num(Array x, /, bool copy=True, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
     "x with numbers for NaN and for the infinities, the largest there are if none are given.", _nan_to_num,
-    reference=lambda x, nan=0.0, posinf=None, neginf=None: np.nan_to_num(x, True, nan, posinf, neginf),
+    reference=np.nan_to_num,
     samples=lambda rng: (Sample(np.array([1.0, np.nan, np.inf, -np.inf], dtype), *more) for dtype in ("f4", "f8", "c16")
-                         for more in ((), (1.0, 2.0, 3.0))), notes=NUMPY.format(name="nan_to_num"), example="""
+                         for more in ((), (True, 1.0, 2.0, 3.0))), notes=NUMPY.format(name="nan_to_num"), example="""
 >>> fo.nan_to_num(fo.asarray([1.0, fo.nan]))
 tensor([1., 0.])""")
 
@@ -185,12 +195,12 @@ sinc = composite(
 tensor([1.        , 0.63661977])""")
 
 
-def _trace(x, /, offset=0, axis1=0, axis2=1):
-    return sum(diagonal(x, offset, axis1, axis2), axis=-1)
+def _trace(x, /, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
 trace = composite(
-    "trace(Array x, /, int offset=0, int axis1=0, int axis2=1) -> Tensor", "The sum of a diagonal.", _trace, methods=("trace",),
+    "trace(Array x, /, int offset=0, int axis1=0, int axis2=1, ScalarType? dtype=None, Tensor(a!)? out=None) -> Tensor", "The sum of a diagonal.", _trace, methods=("trace",),
     reference=np.trace, samples=lambda rng: (Sample(samples.array(rng, shape, dtype), *more) for dtype in ("f8", "i4", "c8")
                                              for shape, more in (((3, 4), ()), ((3, 4), (1,)), ((2, 3, 4), (0, 1, 2)))),
     notes=NUMPY.format(name="trace"), example="""
@@ -233,9 +243,9 @@ diff = composite(
 tensor([3, 5])""")
 
 ptp = composite(
-    "ptp(Array x, /, int[]? axis=None, *, bool keepdims=False) -> Tensor", "The largest element less the smallest.",
-    lambda x, /, axis=None, *, keepdims=False: subtract(max(x, axis=axis, keepdims=keepdims), min(x, axis=axis, keepdims=keepdims)),
-    reference=lambda x, axis=None, keepdims=False: np.ptp(x, axis=axis, keepdims=keepdims),
+    "ptp(Array x, /, int[]? axis=None, Tensor(a!)? out=None, bool keepdims=False) -> Tensor", "The largest element less the smallest.",
+    lambda x, /, axis=None, out=None, keepdims=False: subtract(max(x, axis=axis, keepdims=keepdims),
+                                                               min(x, axis=axis, keepdims=keepdims), out), reference=np.ptp,
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), *more) for dtype in ("f8", "i4", "u2")
                          for more in ((), (0,), (-1,), ((0, 1),))), notes=NUMPY.format(name="ptp"), example="""
 >>> fo.ptp(fo.asarray([1, 4, 9]))
@@ -246,9 +256,13 @@ def _several(arrays):
     return [as_tensor(array) for array in (arrays if isinstance(arrays, (list, tuple)) else list(arrays))]
 
 
-def _hstack(arrays, /):
+def _hstack(arrays, /, *, dtype=None, casting="same_kind"):
     arrays = [atleast_1d(array) for array in _several(arrays)]
-    return concat(arrays, 0 if arrays and arrays[0].ndim == 1 else 1)
+    return concat(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def _vstack(arrays, /, *, dtype=None, casting="same_kind"):
+    return concat([atleast_2d(array) for array in _several(arrays)], 0, dtype=dtype, casting=casting)
 
 
 def _stacks(rng):
@@ -258,13 +272,13 @@ def _stacks(rng):
         yield Sample([samples.array(rng, (2, 3, 2), dtype)])
 
 
-hstack = composite("hstack(Array[] arrays, /) -> Tensor", "The arrays side by side: along axis 1, or 0 if they have one axis.",
+hstack = composite("hstack(Array[] arrays, /, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor", "The arrays side by side: along axis 1, or 0 if they have one axis.",
                    _hstack, reference=np.hstack, samples=_stacks, notes=NUMPY.format(name="hstack"), example="""
 >>> fo.hstack([fo.asarray([1, 2]), fo.asarray([3])])
 tensor([1, 2, 3])""")
 
-vstack = composite("vstack(Array[] arrays, /) -> Tensor", "The arrays one under the other; those with one axis are rows.",
-                   lambda arrays, /: concat([atleast_2d(array) for array in _several(arrays)], 0), reference=np.vstack,
+vstack = composite("vstack(Array[] arrays, /, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor",
+                   "The arrays one under the other; those with one axis are rows.", _vstack, reference=np.vstack,
                    samples=_stacks, notes=NUMPY.format(name="vstack"), example="""
 >>> fo.vstack([fo.asarray([1, 2]), fo.asarray([3, 4])])
 tensor([[1, 2],
@@ -344,25 +358,37 @@ kron = composite("kron(Array a, Array b, /) -> Tensor", "The Kronecker product: 
 tensor([ 1,  2, 10, 20])""")
 
 
-def _average(x, /, axis=None, weights=None, *, keepdims=False):
+def _average(x, /, axis=None, weights=None, returned=False, *, keepdims=False):
     x = as_tensor(x)
+    axis = tuple([normalized(one, x.ndim, "average") for one in axis]) if isinstance(axis, (tuple, list)) else axis
     if weights is None:
-        return divide(sum(x * 1.0, axis=axis, keepdims=keepdims), x.size if axis is None else x.shape[axis])
+        result = mean(x * 1.0 if x.dtype.kind in "iub" else x, axis=axis, keepdims=keepdims)
+        if not returned:
+            return result
+        return result, full_like(result, x.size / (result.size or 1))
     weights = as_tensor(weights)
     if weights.shape != x.shape:
-        if axis is None or weights.ndim != 1 or weights.shape[0] != x.shape[axis]:
+        axes = (axis,) if isinstance(axis, int) else axis
+        if axes is None or weights.shape != tuple([x.shape[one] for one in axes]):
             raise ValueError(f"average: weights of shape {weights.shape} do not fit x of shape {x.shape} along axis {axis}")
-        axis = normalized(axis, x.ndim, "average")
-        weights = reshape(weights, (1,) * axis + (-1,) + (1,) * (x.ndim - 1 - axis))
+        axes = [normalized(one, x.ndim, "average") for one in axes]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        weights = permute_dims(weights, order)
+        weights = reshape(weights, [x.shape[place] if place in axes else 1 for place in range(x.ndim)])
     weights = broadcast_to(weights, x.shape)
-    return divide(sum(multiply(x, weights), axis=axis, keepdims=keepdims), sum(weights, axis=axis, keepdims=keepdims))
+    total = sum(weights, axis=axis, keepdims=keepdims, dtype=np.result_type(x.dtype, weights.dtype, "f8" if x.dtype.kind in "iub" else "?"))
+    if total.device != "meta" and bool((total == 0).any()):
+        raise ZeroDivisionError("average: the weights sum up to zero")
+    result = divide(sum(multiply(x, weights), axis=axis, keepdims=keepdims), total)
+    return (result, total) if returned else result
 
 
 average = composite(
-    "average(Array x, /, int? axis=None, Array? weights=None, *, bool keepdims=False) -> Tensor", "The weighted mean.", _average,
+    "average(Array x, /, int[]? axis=None, Array? weights=None, bool returned=False, *, bool keepdims=False) -> Tensor", "The weighted mean.", _average,
     reference=np.average, samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8"), axis, weights)
                                                for axis, weights in ((None, None), (0, None), (1, np.arange(1.0, 5.0)),
-                                                                     (0, np.arange(1.0, 4.0)), (None, np.full((3, 4), 2.0)))),
+                                                                     (0, np.arange(1.0, 4.0)), (None, np.full((3, 4), 2.0)),
+                                                                     ((1, 0), np.arange(12.0).reshape(4, 3) + 1), ((0, 1), None))),
     notes=NUMPY.format(name="average"), example="""
 >>> fo.average(fo.asarray([1.0, 4.0]), weights=fo.asarray([3, 1]))
 tensor(1.75)""")

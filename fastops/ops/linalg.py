@@ -278,6 +278,32 @@ NumPy: ``numpy.inner``.""", example="""
 tensor([21, 43])""")
 
 
+vdot = composite(
+    "vdot(Array x1, Array x2, /) -> Tensor", "The product of x1, conjugated, and x2, both taken as flat.",
+    lambda x1, x2: vecdot(reshape(_array(x1), -1), reshape(_array(x2), -1)), reference=np.vdot,
+    samples=_pairs(((4,), (4,)), ((2, 2), (4,)), ((0,), (0,)), ((), (1,)), dtypes=("f8", "i4", "c8")), notes="""
+Parameters
+----------
+x1, x2 : array_like
+    Of the same number of elements.
+
+Returns
+-------
+Tensor
+    0-dimensional, of the common dtype.
+
+Raises
+------
+ValueError
+    If the numbers of elements differ.
+
+Notes
+-----
+NumPy: ``numpy.vdot``.""", example="""
+>>> fo.vdot(fo.asarray([1j, 2]), fo.asarray([1j, 3]))
+tensor(7.+0.j)""")
+
+
 # Einstein's notation
 
 def _subscripts(subscripts, operands):

@@ -10,7 +10,8 @@ from fastops import samples
 from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
-from fastops.ops.families import composite, view
+from fastops.ops.elementwise import clip, remainder
+from fastops.ops.families import composite, view, write_out
 from fastops.samples import Sample
 
 VIEW_NOTE = "The result is a view: it shares x's memory. NumPy: ``numpy.{name}``."
@@ -461,19 +462,34 @@ repeat = composite(
 tensor([1, 1, 2, 2])""")
 
 
-def _take(x, indices, /, axis=None):
+def _take(x, indices, /, axis=None, out=None, mode="raise"):
     x, axis = along(x, axis, "take")
     indices = machine.as_tensor(indices)
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"take: indices are whole numbers, not {indices.dtype}")
+        if indices.size:
+            raise TypeError(f"take: indices are whole numbers, not {indices.dtype}")
+        indices = astype(indices, np.int64)
+    indices = within(indices, x.shape[axis], mode, "take")
     try:
-        return x[(*(slice(None),) * axis, indices)]
+        result = x[(*(slice(None),) * axis, indices)]
     except IndexError as error:
         raise IndexError(f"take: {error}") from None
+    return result if out is None else write_out(result, out)
+
+
+def within(indices, length, mode, name):
+    """Indices as NumPy's *mode* says: as they are ("raise"), cut off at the ends ("clip") or counted round ("wrap")."""
+    if mode == "raise":
+        return indices
+    if mode == "clip":
+        return clip(indices, 0, length - 1)
+    if mode == "wrap":
+        return remainder(indices, length)
+    raise ValueError(f"{name}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
 
 
 take = composite(
-    "take(Array x, Array indices, /, int? axis=None) -> Tensor",
+    "take(Array x, Array indices, /, int? axis=None, Tensor(a!)? out=None, str mode='raise') -> Tensor",
     "The elements at indices along an axis, or of the flattened array.", _take, methods=("take",), reference=np.take,
     notes="""
 Raises
@@ -487,8 +503,9 @@ Notes
 -----
 NumPy: ``numpy.take``.""",
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), index, **kwargs) for dtype in ("f8", "i4", "?")
-                         for index in (np.array([0, 2]), np.array([[1, -1]]), np.array(1))
-                         for kwargs in ({}, {"axis": 0}, {"axis": -1})), example="""
+                         for index in (np.array([0, 2]), np.array([[1, -1]]), np.array(1), np.array([5, -7]))
+                         for kwargs in ({}, {"axis": 0}, {"axis": -1}, {"axis": 0, "mode": "wrap"}, {"axis": 1, "mode": "clip"})
+                         if index.size != 2 or index.flat[0] != 5 or "mode" in kwargs), example="""
 >>> fo.take(fo.asarray([5, 6, 7]), fo.asarray([2, 0]))
 tensor([7, 5])""")
 
