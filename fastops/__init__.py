@@ -8,9 +8,11 @@ tensor([1.70807342, 2.82682181, 3.01991486])
 
 from fastops import dispatch, printing
 from fastops._dispatch import DispatchKey, DispatchKeySet, OpOverload, Tensor, device
-from fastops.constants import e, inf, nan, newaxis, pi
-from fastops.dtypes import (bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8,
-                            uint16, uint32, uint64)
+from fastops.constants import e, euler_gamma, inf, nan, newaxis, pi
+from fastops.dtypes import (bool, bool_, byte, cdouble, complex64, complex128, complexfloating, csingle, double, dtype, float16,
+                            float32, float64, floating, generic, half, inexact, int8, int16, int32, int64, int_, intc, integer,
+                            intp, longlong, number, short, signedinteger, single, ubyte, uint, uint8, uint16, uint32, uint64,
+                            uintc, uintp, ulonglong, unsignedinteger, ushort)
 from fastops.ops.create import (arange, array, asarray, empty, empty_like, eye, full, full_like, linspace, ones,
                                 ones_like, tril, triu, zeros, zeros_like)
 from fastops.ops.elementwise import (
@@ -24,7 +26,7 @@ from fastops.ops.elementwise import (
     right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc, where)
 from fastops.ops.shape import (astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, concat, concatenate,
                                copy, diagonal, expand_dims, flatten, flip, fliplr, flipud, imag, matrix_transpose, moveaxis,
-                               permute_dims, ravel, real, repeat, reshape, roll, squeeze, stack, swapaxes, take,
+                               permute_dims, ravel, real, repeat, reshape, roll, sliding_window_view, squeeze, stack, swapaxes, take,
                                take_along_axis, tile, transpose, unstack)
 from fastops.ops.index import getitem, item, setitem
 from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
@@ -36,6 +38,10 @@ from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensor
 from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
                                    iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,
                                    sinc, trace, vander, vstack)
+from fastops._interchange import from_dlpack
+from fastops import interchange
+from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
+                           savez_compressed)
 from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from fastops.inspection import namespace_info as __array_namespace_info__
 from fastops import library, linalg, special

@@ -12,7 +12,7 @@ static inline fastops_complex fastops_expm1(double real, double imag)
 {
     fastops_complex result;
     if (imag == 0) {                            /* on the real axis, NaN included: the imaginary part stays zero */
-        result.real = expm1(real);
+        result.real = real == 0 ? 0.0 : expm1(real);
         result.imag = imag;
     } else if (isinf(real) && real < 0) {       /* exp(x) is 0 with the signs of the direction, if it has one */
         result.real = -1;

@@ -860,6 +860,21 @@ def install_method(str name, value):
     PyType_Modified(tensor_type)
 
 
+def set_writeable(Tensor tensor not None, bint writeable):
+    """Let *tensor* be written, or no longer; ValueError where its memory cannot be."""
+    if writeable and tensor.storage.flags & READ_ONLY:
+        raise ValueError("the memory is read-only: it cannot be made writeable")
+    if writeable:
+        tensor.flags &= ~<uint32_t>READ_ONLY
+    else:
+        tensor.flags |= READ_ONLY
+
+
+def memory_owner(Tensor tensor not None):
+    """The object whose memory a tensor lies over, None where it has memory of its own."""
+    return <object>tensor.storage.owner if tensor.storage.owner != NULL else None
+
+
 cdef bint is_tensor(PyObject *value) noexcept:
     return Py_TYPE(value) == tensor_type or PyType_IsSubtype(Py_TYPE(value), tensor_type)
 

@@ -600,6 +600,48 @@ cdef object run_diagonal(Kernel kernel, Operator op, PyObject **arguments, uint6
 
 # --------------------------------------------------------------------------------- parts of complex numbers
 
+cdef object run_windows(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
+    # sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False)
+    cdef Tensor source = array_argument(op, arguments), result
+    cdef Py_ssize_t sizes[DIMENSIONS]
+    cdef int axes[DIMENSIONS]
+    cdef int count, rank, axis, place
+    parse_shape(op, arguments[1], &rank, sizes)
+    if is_given(arguments[2]):
+        given = <object>arguments[2]
+        count = 0
+        for one in (given if isinstance(given, (tuple, list)) else (given,)):
+            if count == DIMENSIONS:
+                raise ValueError(f"{op}: more axes are named than an array has")
+            axes[count] = axis_number(op, <PyObject *>one, source.rank)     # an axis may be named twice
+            count += 1
+    else:
+        count = source.rank
+        for axis in range(count):
+            axes[axis] = axis
+    if count != rank:
+        raise ValueError(f"{op}: a window of {rank} sizes does not fit {count} axes; the array has shape {source.shape}")
+    if source.rank + count > DIMENSIONS:
+        raise ValueError(f"{op}: an array has at most {DIMENSIONS} dimensions")
+    result = new_view(source, source.rank + count)
+    memcpy(result.sizes, source.sizes, source.rank * sizeof(Py_ssize_t))
+    memcpy(result.steps, source.steps, source.rank * sizeof(Py_ssize_t))
+    for place in range(count):
+        axis = axes[place]
+        result.sizes[source.rank + place] = sizes[place]
+        result.steps[source.rank + place] = source.steps[axis]
+        result.sizes[axis] -= sizes[place] - 1
+        if result.sizes[axis] < 0:
+            for axis in range(result.rank):
+                result.sizes[axis] = 0
+            finish_layout(result)
+            raise ValueError(f"{op}: the window {shape_tuple(rank, sizes)} is larger than the array of shape {source.shape}")
+    finish_layout(result)
+    if not is_given(arguments[4]) or not <object>arguments[4]:
+        result.flags |= READ_ONLY
+    return result
+
+
 cdef Tensor part(Tensor source, Py_ssize_t offset):
     cdef Tensor result = new_view(source, source.rank)
     memcpy(result.sizes, source.sizes, source.rank * sizeof(Py_ssize_t))
@@ -1279,6 +1321,7 @@ squeeze_kernel = view_kernel(run_squeeze, "axes of length 1 removed")
 broadcast_to_kernel = view_kernel(run_broadcast_to, "broadcast")
 flip_kernel = view_kernel(run_flip, "axes reversed")
 diagonal_kernel = view_kernel(run_diagonal, "a diagonal")
+windows_kernel = view_kernel(run_windows, "windows")
 real_kernel = view_kernel(run_real, "the real part")
 imag_kernel = view_kernel(run_imag, "the imaginary part")
 getitem_kernel = view_kernel(run_getitem, "indexing")

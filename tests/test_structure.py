@@ -18,7 +18,7 @@ PACKAGE = ROOT / "fastops"
 
 # A module may import those before it in the list; those in one group do not import each other.
 ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
-         {"inspection", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
+         {"inspection", "interchange", "_interchange", "files", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
          {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
          {"ops.composite"}, {"ops.decomposition", "ops.special", "ufuncs", "_interception"}, {"linalg", "special"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
          {"testing", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",

@@ -209,6 +209,7 @@ tensor(5)""")
 
 
 def _diff(x, /, n=1, axis=-1, prepend=None, append=None):
+    x = as_tensor(x)
     if n < 0:
         raise ValueError(f"diff: the order n is {n}; it cannot be negative")
     if x.ndim == 0:

@@ -14,7 +14,7 @@ from fastops.declare import declare
 from fastops.ops.composite import cross as cross_product
 from fastops.ops.create import eye
 from fastops.ops.elementwise import abs, conj, divide, equal, multiply, pow, sqrt, where
-from fastops.ops.families import composite, through_numpy
+from fastops.ops.families import composite, through_numpy, write_out
 from fastops.ops.linalg import matmul
 from fastops.ops.linalg import outer as outer_product
 from fastops.ops.reduce import all as every
@@ -620,14 +620,7 @@ def _multi_dot(arrays, *, out=None):
     result = _chain(arrays, _cheapest(arrays), 0, len(arrays) - 1)
     result = result[0] if ends[0] == 1 else result
     result = result[..., 0] if ends[1] == 1 else result
-    return result if out is None else dot_into(result, out)
-
-
-def dot_into(result, out):
-    if out.shape != result.shape or out.dtype != result.dtype:
-        raise ValueError(f"multi_dot: out has shape {out.shape} and dtype {out.dtype}, the result {result.shape} and {result.dtype}")
-    out[...] = result
-    return out
+    return result if out is None else write_out(result, out)
 
 
 def _cheapest(arrays):

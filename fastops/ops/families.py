@@ -251,6 +251,8 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
 
 def write_out(result, out):
     """Write a result where the caller wants it, cast as NumPy's ``out=`` allows."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"out is a Tensor, not {type(out).__name__}")
     if result.shape != out.shape:
         raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):

@@ -143,6 +143,26 @@ diagonal = view(
 tensor([1, 4])""", methods=("diagonal",), reference=np.diagonal, notes=VIEW_NOTE.format(name="diagonal"),
     samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))))
 
+sliding_window_view = view(
+    "sliding_window_view(Array(a) x, /, int[] window_shape, int[]? axis=None, *, bool subok=False, bool writeable=False) -> Tensor(a)",
+    views.windows_kernel, "The windows of a size, one for each place where it fits, as further axes at the end.", """
+>>> fo.sliding_window_view(fo.asarray([1, 2, 3, 4]), 3)
+tensor([[1, 2, 3],
+        [2, 3, 4]])""", reference=np.lib.stride_tricks.sliding_window_view,
+    samples=each(((3, 4), call((2, 2)), call(2, 1), call((2,), axis=-1), call((2, 2), (0, 0))), ((5,), call(5)), ((2, 0), call((1, 0)))),
+    notes="""A view that cannot be written unless writeable is True: elements are seen several times. subok is accepted as NumPy does.
+
+Raises
+------
+ValueError
+    If a window is larger than the array, or the sizes do not fit the axes.
+AxisError
+    If there is no such axis.
+
+Notes
+-----
+NumPy: ``numpy.lib.stride_tricks.sliding_window_view``.""")
+
 real = view(
     "real(Array(a) x, /) -> Tensor(a)", views.real_kernel, "The real part; real numbers are their own.", """
 >>> fo.real(fo.asarray([1 + 2j]))
