@@ -44,7 +44,7 @@ from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtx
                            savez_compressed)
 from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from fastops.inspection import namespace_info as __array_namespace_info__
-from fastops import library, linalg, special
+from fastops import fft, library, linalg, special
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 from fastops import numpy_functions

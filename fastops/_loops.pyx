@@ -976,14 +976,15 @@ cdef class Elementwise(Kernel):
     The operator's parameters are the inputs, then ``out``. Runs on the CPU; on Meta it stops after the result's
     shape, dtype and strides are known. *compares*: a Python integer out of the array's range is compared, not
     refused. *options*: there are three more parameters, ``where``, ``dtype`` and ``casting``; where one is given,
-    this function does the call, in other operators.
+    this function does the call, in other operators. *fewer*: what a call with the first input alone means.
     """
     cdef Loops loops
     cdef bint compares
-    cdef object options
+    cdef object options, fewer
 
-    def __init__(self, Loops loops not None, *, bint compares=False, options=None):
+    def __init__(self, Loops loops not None, *, bint compares=False, options=None, fewer=None):
         self.run = run_elementwise
+        self.fewer = fewer
         self.loops = loops
         self.options = options
         self.compares = compares
@@ -1009,8 +1010,12 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
         return kernel.options(op, [<object>arguments[position] for position in range(inputs)],
                               *[None if arguments[position] == NULL else <object>arguments[position]
                                 for position in range(inputs, inputs + 4)])
+    if kernel.fewer is not None and arguments[1] == NULL:
+        return kernel.fewer(<object>arguments[0])
     for position in range(inputs):
         value = arguments[position]
+        if value == NULL:
+            raise ValueError(f"{op}: argument {position + 1} is missing")
         if is_tensor(value):
             tensors[position] = value
             actual[position] = (<Tensor>value).element

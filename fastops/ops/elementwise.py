@@ -3,7 +3,7 @@
 import numpy as np
 
 from fastops import samples
-from fastops._dispatch import DispatchKey
+from fastops._dispatch import DispatchKey, as_tensor
 from fastops._loops import Elementwise, SelectLoops
 from fastops.declare import declare
 from fastops.ops.families import BINARY_NOTES, composite, elementwise
@@ -398,10 +398,10 @@ def _select_samples(rng):
     yield samples.Sample(samples.array(rng, (5,), "?"), 1, 2.0)
 
 
-_select = Elementwise(SelectLoops())
+_select = Elementwise(SelectLoops(), fewer=lambda condition: as_tensor(condition).nonzero())
 where = declare(
-    "where(Array condition, Array x1, Array x2, /, Tensor(a!)? out=None) -> Tensor",
-    "x1 where the condition is true (not zero), else x2.",
+    "where(Array condition, Array? x1=None, Array? x2=None, /, Tensor(a!)? out=None) -> Tensor",
+    "x1 where the condition is true (not zero), else x2; of a condition alone the places where it is true, as nonzero.",
     notes=BINARY_NOTES.format(result=", the common dtype of x1 and x2", source="NumPy: ``numpy.where``.").replace(
         "x1, x2 : array_like", "condition, x1, x2 : array_like"),
     kernels={DispatchKey.CPU: _select, DispatchKey.Meta: _select}, family="elementwise",

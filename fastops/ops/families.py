@@ -233,12 +233,26 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
             return tuple([tensors(item) for item in value])
         return share_ndarray(np.asarray(value, order="C"))
 
-    def on_cpu(*args, out=None, **kwargs):
+    place = names.index("out") if "out" in names else None
+
+    def without_out(args, kwargs):
+        # out stands among the positional arguments or the others; the function itself does not see it.
+        out = kwargs.pop("out", None)
+        if place is not None and len(args) > place:
+            out, args = args[place], (*args[:place], *args[place + 1:])
+            if len(args) > place:
+                args, late = args[:place], args[place:]
+                kwargs.update(zip(names[place + 1:], late))
+        return args, kwargs, out
+
+    def on_cpu(*args, **kwargs):
+        args, kwargs, out = without_out(args, kwargs)
         args, kwargs = converted(args, kwargs)
         result = tensors(function(*arrays(args), **{name: arrays(value) for name, value in kwargs.items()}))
         return result if out is None else write_out(result, out)
 
-    def on_meta(*args, out=None, **kwargs):
+    def on_meta(*args, **kwargs):
+        args, kwargs, out = without_out(args, kwargs)
         args, kwargs = converted(args, kwargs)
         facts = shape(*args, **kwargs)
         if isinstance(facts, list):

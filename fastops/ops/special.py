@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import scipy.special as scipy
+from scipy.special import _ufuncs
 
 from fastops import samples
 from fastops._dispatch import as_tensor
@@ -16,88 +17,90 @@ POSITIVE = (0.5, 4.0)
 UNIT = (0.1, 0.9)
 
 
-def _special(ufunc, summary, example, *, name=None, dtypes=samples.REAL, **more):
-    name = name or ufunc.__name__
+def _special(name, summary, example, *, of=None, dtypes=samples.REAL, **more):
+    # The ufunc itself: with SCIPY_ARRAY_API set, the public function is a wrapper around it.
+    ufunc = getattr(scipy, of or name)
+    ufunc = ufunc if isinstance(ufunc, np.ufunc) else getattr(_ufuncs, of or name)
     return elementwise(ufunc, summary, example, name=name, module="special", source=f"SciPy: ``scipy.special.{name}``.",
                        dtypes=dtypes, **more)
 
 
-erf = _special(scipy.erf, "The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", """
+erf = _special("erf", "The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", """
 >>> fo.special.erf(fo.asarray([0.0, 1.0]))
 tensor([0.        , 0.84270079])""")
-erfc = _special(scipy.erfc, "1 - erf(x), accurate for large x.", """
+erfc = _special("erfc", "1 - erf(x), accurate for large x.", """
 >>> fo.special.erfc(fo.asarray([0.0, 5.0]))
 tensor([1.00000000e+00, 1.53745979e-12])""")
-erfinv = _special(scipy.erfinv, "The number whose erf is x.", """
+erfinv = _special("erfinv", "The number whose erf is x.", """
 >>> fo.special.erfinv(fo.asarray([0.0, 0.5]))
 tensor([0.        , 0.47693628])""", domain=UNIT, dtypes=samples.FLOATS)
-expit = _special(scipy.expit, "The logistic function, 1 / (1 + exp(-x)).", """
+expit = _special("expit", "The logistic function, 1 / (1 + exp(-x)).", """
 >>> fo.special.expit(fo.asarray([0.0, 2.0]))
 tensor([0.5       , 0.88079708])""")
-logit = _special(scipy.logit, "log(x / (1 - x)), the inverse of expit.", """
+logit = _special("logit", "log(x / (1 - x)), the inverse of expit.", """
 >>> fo.special.logit(fo.asarray([0.5]))
 tensor([0.])""", domain=UNIT, dtypes=samples.FLOATS)
-gammaln = _special(scipy.gammaln, "The logarithm of the absolute value of the gamma function.", """
+gammaln = _special("gammaln", "The logarithm of the absolute value of the gamma function.", """
 >>> fo.special.gammaln(fo.asarray([5.0]))
 tensor([3.17805383])""", domain=POSITIVE)
-digamma = _special(scipy.psi, "The derivative of the logarithm of the gamma function.", """
+digamma = _special("digamma", "The derivative of the logarithm of the gamma function.", """
 >>> fo.special.digamma(fo.asarray([1.0]))
-tensor([-0.57721566])""", name="digamma", domain=POSITIVE)
-beta = _special(scipy.beta, "The beta function, gamma(a) gamma(b) / gamma(a + b).", """
+tensor([-0.57721566])""", of="psi", domain=POSITIVE)
+beta = _special("beta", "The beta function, gamma(a) gamma(b) / gamma(a + b).", """
 >>> fo.special.beta(fo.asarray([2.0]), 3.0)
 tensor([0.08333333])""", domain=POSITIVE)
-betainc = _special(scipy.betainc, "The regularized incomplete beta function of a, b and x.", """
+betainc = _special("betainc", "The regularized incomplete beta function of a, b and x.", """
 >>> fo.special.betainc(1.0, 2.0, fo.asarray([0.5]))
 tensor([0.75])""", samples=lambda rng: (Sample(*[samples.array(rng, (3, 4), dtype, *UNIT) for _ in range(3)]) for dtype in ("f4", "f8")))
-gammainc = _special(scipy.gammainc, "The regularized lower incomplete gamma function of a and x.", """
+gammainc = _special("gammainc", "The regularized lower incomplete gamma function of a and x.", """
 >>> fo.special.gammainc(1.0, fo.asarray([1.0]))
 tensor([0.63212056])""", domain=POSITIVE)
-gammaincc = _special(scipy.gammaincc, "The regularized upper incomplete gamma function of a and x.", """
+gammaincc = _special("gammaincc", "The regularized upper incomplete gamma function of a and x.", """
 >>> fo.special.gammaincc(1.0, fo.asarray([1.0]))
 tensor([0.36787944])""", domain=POSITIVE)
-i0 = _special(scipy.i0, "The modified Bessel function of order 0.", """
+i0 = _special("i0", "The modified Bessel function of order 0.", """
 >>> fo.special.i0(fo.asarray([1.0]))
 tensor([1.26606588])""")
-i0e = _special(scipy.i0e, "exp(-abs(x)) i0(x).", """
+i0e = _special("i0e", "exp(-abs(x)) i0(x).", """
 >>> fo.special.i0e(fo.asarray([1.0]))
 tensor([0.46575961])""")
-i1 = _special(scipy.i1, "The modified Bessel function of order 1.", """
+i1 = _special("i1", "The modified Bessel function of order 1.", """
 >>> fo.special.i1(fo.asarray([1.0]))
 tensor([0.5651591])""")
-i1e = _special(scipy.i1e, "exp(-abs(x)) i1(x).", """
+i1e = _special("i1e", "exp(-abs(x)) i1(x).", """
 >>> fo.special.i1e(fo.asarray([1.0]))
 tensor([0.20791042])""")
-j0 = _special(scipy.j0, "The Bessel function of the first kind of order 0.", """
+j0 = _special("j0", "The Bessel function of the first kind of order 0.", """
 >>> fo.special.j0(fo.asarray([1.0]))
 tensor([0.76519769])""")
-j1 = _special(scipy.j1, "The Bessel function of the first kind of order 1.", """
+j1 = _special("j1", "The Bessel function of the first kind of order 1.", """
 >>> fo.special.j1(fo.asarray([1.0]))
 tensor([0.44005059])""")
-ndtr = _special(scipy.ndtr, "The distribution function of the standard normal distribution.", """
+ndtr = _special("ndtr", "The distribution function of the standard normal distribution.", """
 >>> fo.special.ndtr(fo.asarray([0.0, 1.96]))
 tensor([0.5      , 0.9750021])""")
-ndtri = _special(scipy.ndtri, "The number whose ndtr is x.", """
+ndtri = _special("ndtri", "The number whose ndtr is x.", """
 >>> fo.special.ndtri(fo.asarray([0.5, 0.975]))
 tensor([0.        , 1.95996398])""", domain=UNIT, dtypes=samples.FLOATS)
-log_ndtr = _special(scipy.log_ndtr, "The logarithm of ndtr(x), accurate for very negative x.", """
+log_ndtr = _special("log_ndtr", "The logarithm of ndtr(x), accurate for very negative x.", """
 >>> fo.special.log_ndtr(fo.asarray([-40.0]))
 tensor([-804.60844201])""")
-xlogy = _special(scipy.xlogy, "x log(y), and 0 where x is 0.", """
+xlogy = _special("xlogy", "x log(y), and 0 where x is 0.", """
 >>> fo.special.xlogy(fo.asarray([0.0, 2.0]), fo.asarray([0.0, fo.e]))
 tensor([0., 2.])""", domain=POSITIVE)
-xlog1py = _special(scipy.xlog1py, "x log(1 + y), and 0 where x is 0.", """
+xlog1py = _special("xlog1py", "x log(1 + y), and 0 where x is 0.", """
 >>> fo.special.xlog1py(fo.asarray([0.0]), -1.0)
 tensor([0.])""", domain=POSITIVE)
-entr = _special(scipy.entr, "-x log(x), 0 at 0, and -inf for negative x.", """
+entr = _special("entr", "-x log(x), 0 at 0, and -inf for negative x.", """
 >>> fo.special.entr(fo.asarray([0.0, 0.5]))
 tensor([0.        , 0.34657359])""", domain=POSITIVE)
-rel_entr = _special(scipy.rel_entr, "x log(x / y), 0 where x is 0 and y is not negative, else inf where a sign is wrong.", """
+rel_entr = _special("rel_entr", "x log(x / y), 0 where x is 0 and y is not negative, else inf where a sign is wrong.", """
 >>> fo.special.rel_entr(fo.asarray([0.5]), 0.25)
 tensor([0.34657359])""", domain=POSITIVE)
 
 
-def _composite(schema, summary, function, example, *, name=None, **more):
-    name = name or schema.partition("(")[0]
+def _composite(schema, summary, function, example, **more):
+    name = schema.partition("(")[0]
     return composite(schema, summary, function, example=example, module="special", reference=getattr(scipy, name),
                      notes=f"SciPy: ``scipy.special.{name}``.", **more)
 
