@@ -13,7 +13,7 @@ from fastops.dtypes import (bool, bool_, byte, cdouble, complex64, complex128, c
                             float32, float64, floating, generic, half, inexact, int8, int16, int32, int64, int_, intc, integer,
                             intp, longlong, number, short, signedinteger, single, ubyte, uint, uint8, uint16, uint32, uint64,
                             uintc, uintp, ulonglong, unsignedinteger, ushort)
-from fastops.ops.create import (arange, array, asarray, empty, empty_like, eye, full, full_like, linspace, ones,
+from fastops.ops.create import (arange, array, asarray, empty, empty_like, eye, full, full_like, geomspace, linspace, ones,
                                 ones_like, tril, triu, zeros, zeros_like)
 from fastops.ops.elementwise import (
     abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
@@ -38,6 +38,14 @@ from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensor
 from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
                                    iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,
                                    sinc, trace, vander, vstack)
+from fastops.ops.assemble import (append, array_split, block, broadcast_shapes, delete, dsplit, dstack, hsplit, insert, pad, resize,
+                                  rollaxis, split, trim_zeros, vsplit)
+from fastops.ops.coordinates import (c_, diag, diag_indices, diag_indices_from, diagflat, fromfunction, identity, index_exp,
+                                     indices, ix_, logspace, mask_indices, mgrid, ndenumerate, ndindex, ogrid, r_, s_, tri, tril_indices,
+                                     tril_indices_from, triu_indices, triu_indices_from)
+from fastops.ops.edit import (apply_along_axis, apply_over_axes, argwhere, array_equiv, choose, compress, copyto, extract, fill_diagonal,
+                              flatnonzero, packbits, place, put, put_along_axis, putmask, ravel_multi_index, select, unpackbits,
+                              unravel_index)
 from fastops._interchange import from_dlpack
 from fastops import interchange
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "fastops"
 ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
          {"inspection", "interchange", "_interchange", "files", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
          {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
-         {"ops.composite"}, {"ops.decomposition", "ops.fft", "ops.special", "ufuncs", "_interception"}, {"fft", "linalg", "special"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
+         {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates"}, {"ops.decomposition", "ops.fft", "ops.special", "ufuncs", "_interception"}, {"fft", "linalg", "special"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
          {"testing", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",
           "compat.torch_function"}]
 LEVEL = {name: position for position, group in enumerate(ORDER) for name in group}
@@ -73,8 +73,8 @@ def identifiers(path):
 
 
 # Words that the machine has of its own or of Python, and that are operators' names as well: DispatchKeySet.add, all(),
-# any(), the argument copy=, str.partition, the slot behind int() and bool(), a real number, the stack of transforms, where a kernel is.
-SHARED_WORDS = {"add", "all", "any", "copy", "item", "partition", "real", "stack", "where"}
+# any(), the argument copy=, list.append, str.partition, a block of memory and a place in it, the slot behind int() and bool(), a real number, the stack of transforms, where a kernel is.
+SHARED_WORDS = {"add", "all", "any", "append", "block", "copy", "item", "partition", "place", "real", "stack", "where"}
 
 
 def test_the_machine_names_no_operator():

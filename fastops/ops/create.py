@@ -261,6 +261,24 @@ NumPy: ``numpy.linspace``.""",
 tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""")
 
 
+geomspace = _through_numpy(
+    "geomspace(Any start, Any stop, /, int num=50, bool endpoint=True, ScalarType? dtype=None, int axis=0, *, Device? device=None) -> Tensor",
+    "num numbers from start to stop, each the same multiple of the one before.", np.geomspace,
+    lambda start, stop, num=50, endpoint=True, dtype=None, axis=0: _linspace_shape(start, stop, num, endpoint, False, dtype, axis),
+    notes="""
+Raises
+------
+ValueError
+    If num is negative, or an end is 0.
+
+Notes
+-----
+NumPy: ``numpy.geomspace``.""", samples=lambda rng: (samples.Sample(*args) for args in ((1, 1000, 4), (1.0, 256.0, 9, False), (-1, -100, 3))),
+    example="""
+>>> fo.geomspace(1, 8, 4)
+tensor([1., 2., 4., 8.])""")
+
+
 def _eye_shape(n_rows, n_cols=None, k=0, dtype=None):
     return (n_rows, n_rows if n_cols is None else n_cols), dtype or np.float64
 

@@ -189,9 +189,9 @@ def is_defined(ufunc, dtypes):
     return True
 
 
-def composite(schema, summary, function, **more):
+def composite(schema, summary, function, *, family="composite", **more):
     """An operator written in other operators: it decomposes, and needs no rule of its own anywhere."""
-    return declare(schema, summary, family="composite",
+    return declare(schema, summary, family=family,
                    kernels={DispatchKey.CompositeImplicitAutograd: function}, **more)
 
 
@@ -213,8 +213,8 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
 
     def tensor(kind, value):
         # An argument that is declared an array as a Tensor; lists of arrays too.
-        if kind.element is not None and kind.element.base == "Array" and isinstance(value, (list, tuple)):
-            return [tensor(kind.element, item) for item in value]
+        if kind.element is not None and kind.element.base == "Array":
+            return [tensor(kind.element, item) for item in (value if isinstance(value, (list, tuple)) else as_tensor(value))]
         if kind.base != "Array" or isinstance(value, Tensor) or value is None and kind.optional:
             return value
         return as_tensor(value)
@@ -261,6 +261,13 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
 
     return declare(schema, summary, family=family,
                    kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta, **dict.fromkeys(keys, on_cpu)}, **more)
+
+
+def values_of(name, x):
+    """The values of x as a NumPy array, for an operator whose result's shape depends on them."""
+    if x.device != "cpu":
+        raise NotImplementedError(f"{name}: the shape of the result depends on the data, which device '{x.device}' does not have here")
+    return as_ndarray(x)
 
 
 def write_out(result, out):

@@ -1,0 +1,397 @@
+"""Elements chosen and elements written: what NumPy has beside indexing."""
+
+import numpy as np
+
+from fastops import _dispatch as machine
+from fastops import samples
+from fastops._dispatch import DispatchKey, Tensor, as_tensor
+from fastops._loops import as_ndarray, share_ndarray
+from fastops.declare import declare
+from fastops.ops.composite import NUMPY
+from fastops.ops.elementwise import equal, not_equal, where
+from fastops.ops.families import composite, through_numpy, values_of, write_out
+from fastops.ops.reduce import all as every
+from fastops.ops.shape import along, broadcast_to, expand_dims, normalized, ravel, reshape, stack, take, within
+from fastops.ops.sorting import nonzero
+from fastops.samples import Sample
+
+
+# Chosen
+
+def _choose(a, choices, /, out=None, mode="raise"):
+    a = as_tensor(a)
+    choices = [as_tensor(choice) for choice in choices]
+    if not choices:
+        raise ValueError("choose: there is nothing to choose from")
+    if a.dtype.kind not in "iub":
+        raise TypeError(f"choose: places are whole numbers, not {a.dtype}")
+    a = a.astype(np.int64)
+    shape = np.broadcast_shapes(a.shape, *[choice.shape for choice in choices])
+    if mode == "raise" and a.device == "cpu" and a.size and not 0 <= int(a.min()) <= int(a.max()) < len(choices):
+        raise ValueError(f"choose: a place lies outside the {len(choices)} choices; mode='clip' or 'wrap' allows it")
+    places = broadcast_to(within(a, len(choices), mode, "choose"), shape)
+    dtype = np.result_type(*[choice.dtype for choice in choices])
+    result = broadcast_to(choices[0], shape).astype(dtype)
+    for number, choice in enumerate(choices[1:], 1):
+        result = where(equal(places, number), choice.astype(dtype), result)
+    return result if out is None else write_out(result, out)
+
+
+choose = composite(
+    "choose(Array a, Array[] choices, /, Tensor(a!)? out=None, str mode='raise') -> Tensor",
+    "At each place the element of that choice whose number a has there.", _choose, methods=("choose",), reference=np.choose,
+    samples=lambda rng: (Sample(np.array([[0, 1], [2, 0]]), [samples.array(rng, (2, 2), d), samples.array(rng, (2,), d), samples.array(rng, (), d)], **more)
+                         for d in ("f8", "i4") for more in ({}, {"mode": "wrap"})), notes=NUMPY.format(name="choose"), example="""
+>>> fo.choose(fo.asarray([0, 1]), [fo.asarray([1, 2]), fo.asarray([3, 4])])
+tensor([1, 4])""")
+
+
+def _compress(condition, x, /, axis=None, out=None):
+    x, axis = along(as_tensor(x), axis, "compress")
+    condition = as_tensor(condition)
+    if condition.ndim != 1:
+        raise ValueError(f"compress: the condition has one axis, not shape {condition.shape}")
+    return take(x, np.flatnonzero(values_of("compress", condition)), axis, out)
+
+
+compress = composite(
+    "compress(Array condition, Array x, /, int? axis=None, Tensor(a!)? out=None) -> Tensor",
+    "The slices along an axis, or the elements, where the condition is true.", _compress, family="data-dependent", reference=np.compress,
+    samples=lambda rng: (Sample(np.array([True, False, True]), samples.array(rng, (4, 3), d), *axis) for d in ("f8", "i4") for axis in ((), (0,), (1,))),
+    notes=NUMPY.format(name="compress"), example="""
+>>> fo.compress([True, False], fo.asarray([5, 6]))
+tensor([5])""")
+machine.install_method("compress", lambda self, condition, axis=None, out=None: compress(condition, self, axis, out))
+
+extract = composite(
+    "extract(Array condition, Array x, /) -> Tensor", "The elements of x where the condition is true, as one axis.",
+    lambda condition, x, /: take(ravel(as_tensor(x)), np.flatnonzero(values_of("extract", ravel(as_tensor(condition))))),
+    family="data-dependent", reference=np.extract,
+    samples=lambda rng: (Sample(samples.array(rng, (3, 4), "?"), samples.array(rng, (3, 4), d)) for d in ("f8", "i4")),
+    notes=NUMPY.format(name="extract"), example="""
+>>> fo.extract(fo.asarray([True, False]), fo.asarray([5, 6]))
+tensor([5])""")
+
+flatnonzero = composite(
+    "flatnonzero(Array x, /) -> Tensor", "The places of the elements that are not zero, x taken as flat.",
+    lambda x, /: nonzero(ravel(as_tensor(x)))[0], family="data-dependent", reference=np.flatnonzero,
+    samples=lambda rng: (Sample(a) for d in ("f8", "?", "i4") for a in samples.layouts(rng, d)), notes=NUMPY.format(name="flatnonzero"), example="""
+>>> fo.flatnonzero(fo.asarray([0, 3, 2]))
+tensor([1, 2])""")
+
+
+def _argwhere(x, /):
+    x = as_tensor(x)
+    if x.ndim == 0:
+        return share_ndarray(np.argwhere(values_of("argwhere", x)))
+    return stack(nonzero(x), 1)
+
+
+argwhere = composite(
+    "argwhere(Array x, /) -> Tensor", "The places of the elements that are not zero, one in each row.", _argwhere, family="data-dependent",
+    reference=np.argwhere, samples=lambda rng: (Sample(a) for d in ("f8", "?", "i4") for a in samples.layouts(rng, d)),
+    notes=NUMPY.format(name="argwhere"), example="""
+>>> fo.argwhere(fo.asarray([[0, 3], [2, 0]]))
+tensor([[0, 1],
+        [1, 0]])""")
+
+
+def _select(condlist, choicelist, default=0):
+    conditions, choices = [as_tensor(one) for one in condlist], [as_tensor(one) for one in choicelist]
+    if len(conditions) != len(choices):
+        raise ValueError(f"select: {len(conditions)} conditions for {len(choices)} choices")
+    if not conditions:
+        raise ValueError("select: at least one condition is needed")
+    for condition in conditions:
+        if condition.dtype != bool:
+            raise TypeError(f"select: conditions are truth values, not {condition.dtype}")
+    dtype = np.result_type(*[choice.dtype for choice in choices], default if isinstance(default, (bool, int, float, complex)) else as_tensor(default).dtype)
+    shape = np.broadcast_shapes(*[one.shape for one in conditions + choices])
+    result = broadcast_to(as_tensor(default).astype(dtype), shape)
+    for condition, choice in zip(conditions[::-1], choices[::-1]):
+        result = where(condition, choice.astype(dtype), result)
+    return result
+
+
+select = composite(
+    "select(Array[] condlist, Array[] choicelist, Any default=0) -> Tensor", "At each place the choice of the first condition that is true there.",
+    _select, reference=np.select, samples=lambda rng: (Sample([samples.array(rng, (2, 3), "?"), samples.array(rng, (3,), "?")],
+                                                              [samples.array(rng, (2, 3), d), samples.array(rng, (3,), d)], *more)
+                                                       for d in ("f8", "i4") for more in ((), (7,))), notes=NUMPY.format(name="select"), example="""
+>>> x = fo.asarray([1, 2, 3])
+>>> fo.select([x < 2, x > 2], [x, x * 10])
+tensor([ 1,  0, 30])""")
+
+
+# Written
+
+def _writing(schema, summary, function, example, **more):
+    """An operator that writes its first argument and returns nothing."""
+    name = schema.partition("(")[0]
+
+    def kernel(x, *args, **kwargs):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: a Tensor is written, not {type(x).__name__}")
+        function(x, *args, **kwargs)
+
+    return declare(schema, summary, family="indexing", kernels={DispatchKey.CompositeImplicitAutograd: kernel}, example=example,
+                   notes=f"""
+Raises
+------
+ValueError
+    If the array is read-only, or what is written does not fit.
+
+Notes
+-----
+NumPy: ``numpy.{name}``.""", **more)
+
+
+def _copyto(dst, src, casting="same_kind", where=True):
+    src = as_tensor(src) if not isinstance(src, (bool, int, float, complex)) else src
+    if isinstance(src, Tensor) and not np.can_cast(src.dtype, dst.dtype, casting):
+        raise TypeError(f"copyto: {src.dtype} does not cast to {dst.dtype} by the rule {casting!r}")
+    if where is True:
+        dst[...] = src
+        return
+    where = broadcast_to(as_tensor(where), dst.shape)
+    if where.dtype != bool:
+        raise TypeError(f"copyto: where holds truth values, not {where.dtype}")
+    dst[where] = broadcast_to(src, dst.shape)[where] if isinstance(src, Tensor) else src
+
+
+def _array_and(*more):
+    return lambda rng: (Sample(samples.array(rng, (3, 4), d), *one) for d in ("f8", "i4") for one in more)
+
+
+copyto = _writing(
+    "copyto(Tensor(a!) dst, Any src, /, str casting='same_kind', Any where=True) -> ()", "Writes src into dst, broadcast and cast.", _copyto, """
+>>> x = fo.zeros(2)
+>>> fo.copyto(x, [1, 2])
+>>> x
+tensor([1., 2.])""", samples=_array_and((5,), (np.ones(4, "i1"),), (1, "unsafe", np.arange(4) % 2 == 0)))
+
+
+def _put(x, ind, v, /, mode="raise"):
+    flat, places = x.size, as_tensor(ind)
+    places = within(ravel(places.astype(np.int64) if places.size == 0 else places), flat, mode, "put")
+    values = ravel(as_tensor(v))
+    if places.size == 0:
+        return
+    if values.size == 0:
+        raise ValueError("put: there are no values to write")
+    values = values.astype(x.dtype)
+    values = take(values, np.arange(places.size) % values.size)
+    if places.device == "cpu" and (wrong := as_ndarray(places)[(as_ndarray(places) < -flat) | (as_ndarray(places) >= flat)]).size:
+        raise IndexError(f"put: index {wrong[0]} is out of bounds for {flat} elements")
+    if x.is_contiguous():
+        reshape(x, -1)[places] = values
+    else:
+        x[np.unravel_index(as_ndarray(places) % flat, x.shape)] = values
+
+
+put = _writing("put(Tensor(a!) x, Array ind, Array v, /, str mode='raise') -> ()",
+               "Writes values at places of x taken as flat, over and over if there are fewer.", _put, """
+>>> x = fo.zeros(3)
+>>> fo.put(x, [0, 2], [5, 6])
+>>> x
+tensor([5., 0., 6.])""", methods=("put",), samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
+
+
+def _masked(name, x, mask, values, counted):
+    mask = as_tensor(mask)
+    if mask.size != x.size or not counted and mask.shape != x.shape:
+        raise ValueError(f"{name}: a mask of shape {mask.shape} does not fit x of shape {x.shape}")
+    mask = not_equal(reshape(mask, x.shape), 0) if mask.dtype != bool else reshape(mask, x.shape)
+    values = ravel(as_tensor(values)).astype(x.dtype)
+    places = np.flatnonzero(values_of(name, mask))
+    if places.size == 0:
+        return
+    if values.size == 0:
+        raise ValueError(f"{name}: there are no values to write")
+    order = np.arange(places.size) if counted else places
+    x[mask] = take(values, order % values.size)
+
+
+place = _writing("place(Tensor(a!) x, Array mask, Array vals, /) -> ()", "Writes values one after the other where the mask is true.",
+                 lambda x, mask, vals, /: _masked("place", x, mask, vals, True), """
+>>> x = fo.zeros(3)
+>>> fo.place(x, [True, False, True], [5, 6])
+>>> x
+tensor([5., 0., 6.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+putmask = _writing("putmask(Tensor(a!) x, Array mask, Array values, /) -> ()", "Writes, where the mask is true, the value of the same place.",
+                   lambda x, mask, values, /: _masked("putmask", x, mask, values, False), """
+>>> x = fo.zeros(3)
+>>> fo.putmask(x, [True, False, True], [5, 6, 7])
+>>> x
+tensor([5., 0., 7.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+
+
+def _put_along_axis(x, indices, values, /, axis):
+    indices = as_tensor(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError(f"put_along_axis: indices have one axis where x is taken as flat, not shape {indices.shape}")
+        _put(x, indices, broadcast_to(as_tensor(values), indices.shape))
+        return
+    axis = normalized(axis, x.ndim, "put_along_axis")
+    if indices.ndim != x.ndim:
+        raise ValueError(f"put_along_axis: x has {x.ndim} dimensions, indices {indices.ndim}")
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"put_along_axis: indices are whole numbers, not {indices.dtype}")
+    rows = [np.arange(size).reshape(size, *[1] * (x.ndim - 1 - place)) for place, size in enumerate(x.shape)]
+    rows[axis] = indices
+    x[tuple(rows)] = values
+
+
+put_along_axis = _writing("put_along_axis(Tensor(a!) x, Array indices, Array values, /, int? axis=-1) -> ()",
+                          "Writes, for each row along an axis, values at that row's indices.", _put_along_axis, """
+>>> x = fo.zeros((1, 2))
+>>> fo.put_along_axis(x, fo.asarray([[1]]), 5, axis=1)
+>>> x
+tensor([[0., 5.]])""", samples=_array_and((np.array([[0], [3], [1]]), 9, 1), (np.array([[2, 0, 1, 2]]), 1, 0)))
+
+
+def _fill_diagonal(x, val, /, wrap=False):
+    if x.ndim < 2:
+        raise ValueError(f"fill_diagonal: at least 2 dimensions are needed, not shape {x.shape}")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ValueError(f"fill_diagonal: all axes must have one length, not shape {x.shape}")
+    if x.ndim == 2:
+        step, stop = x.shape[1] + 1, None if wrap else x.shape[1] * x.shape[1]
+    else:
+        step, stop = 1 + int(np.cumprod(x.shape[:-1]).sum()), None
+    places = np.arange(x.size)[:stop:step]
+    if places.size:
+        values = ravel(as_tensor(val)).astype(x.dtype)
+        x[np.unravel_index(places, x.shape)] = take(values, np.arange(places.size) % values.size)
+
+
+fill_diagonal = _writing("fill_diagonal(Tensor(a!) x, Array val, /, bool wrap=False) -> ()", "Writes val on the diagonal.", _fill_diagonal, """
+>>> x = fo.zeros((2, 2))
+>>> fo.fill_diagonal(x, 5)
+>>> x
+tensor([[5., 0.],
+        [0., 5.]])""", samples=_array_and((5,), ([1, 2],), (7, True)))
+
+
+def fill(self, value):
+    """Write a number into every element, as ``numpy.ndarray.fill``; returns None."""
+    self[...] = value
+
+
+def byteswap(self, inplace=False):
+    """The elements with their bytes in reverse order, as ``numpy.ndarray.byteswap``; with *inplace* written over the old ones."""
+    result = share_ndarray(as_ndarray(self).byteswap())
+    if not inplace:
+        return result
+    self[...] = result
+    return self
+
+
+def resize(self, *new_shape, refcheck=True):
+    """Refused: memory here never changes its size; ``fastops.resize`` gives a new tensor."""
+    raise ValueError("resize: a tensor's memory does not change its size; fastops.resize(x, shape) gives a new tensor")
+
+
+for _method in (fill, byteswap, resize):
+    machine.install_method(_method.__name__, _method)
+
+
+# Functions along an axis
+
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """*func1d* of each row along an axis, a tensor of one axis, put together; as ``numpy.apply_along_axis``.
+
+    >>> import fastops as fo
+    >>> fo.apply_along_axis(lambda row: row.sum(), 1, fo.ones((2, 3)))
+    tensor([3., 3.])
+    """
+    def on_rows(row, *args, **kwargs):
+        result = func1d(share_ndarray(row), *args, **kwargs)
+        return as_ndarray(result) if isinstance(result, Tensor) else result
+
+    return share_ndarray(np.apply_along_axis(on_rows, axis, values_of("apply_along_axis", as_tensor(arr)), *args, **kwargs))
+
+
+def apply_over_axes(func, a, axes):
+    """*func(a, axis)* one axis after the other, the axes kept; as ``numpy.apply_over_axes``.
+
+    >>> import fastops as fo
+    >>> fo.apply_over_axes(fo.sum, fo.ones((2, 3)), [0, 1])
+    tensor([[6.]])
+    """
+    result = as_tensor(a)
+    rank = result.ndim
+    for axis in ravel(as_tensor(axes)).tolist():
+        axis = normalized(axis, rank, "apply_over_axes")
+        step = func(result, axis)
+        if step.ndim == rank - 1:
+            step = expand_dims(step, axis)
+        if step.ndim != rank:
+            raise ValueError("apply_over_axes: the function changed the number of axes by more than one")
+        result = step
+    return result
+
+
+array_equiv = composite(
+    "array_equiv(Array a1, Array a2, /) -> bool", "Whether the arrays broadcast together and are equal then, as True or False.",
+    lambda a1, a2, /: _equivalent(as_tensor(a1), as_tensor(a2)), reference=np.array_equiv,
+    samples=lambda rng: (Sample(np.ones((2, 2)), np.ones(2)), Sample(np.ones(3), np.ones(2)), Sample(np.ones(2), np.zeros(2))),
+    notes=NUMPY.format(name="array_equiv"), example="""
+>>> fo.array_equiv(fo.ones((2, 2)), [1, 1])
+True""")
+
+
+def _equivalent(first, second):
+    try:
+        np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return False
+    return every(equal(first, second)).item()
+
+
+unravel_index = through_numpy(
+    "unravel_index(Array indices, int[] shape, /, str order='C') -> Tensor[]", "The places along each axis of places in an array taken as flat.",
+    lambda indices, shape, order="C": tuple(np.unravel_index(indices, shape, order)), lambda indices, shape, order="C": [
+        (indices.shape, np.dtype(np.intp))] * (1 if isinstance(shape, int) else len(shape)), reference=np.unravel_index,
+    samples=lambda rng: (Sample(np.array([[1, 5], [3, 0]]), shape, *order) for shape in ((2, 3), (6, 1)) for order in ((), ("F",))),
+    notes=NUMPY.format(name="unravel_index"), example="""
+>>> fo.unravel_index(fo.asarray([4]), (2, 3))
+(tensor([1]), tensor([1]))""")
+
+ravel_multi_index = through_numpy(
+    "ravel_multi_index(Array[] multi_index, int[] dims, /, Any mode='raise', str order='C') -> Tensor",
+    "The places in an array taken as flat of places along each axis.", lambda multi_index, dims, mode="raise", order="C":
+    np.ravel_multi_index(tuple(multi_index), dims, mode, order), lambda multi_index, dims, mode="raise", order="C": (
+        np.broadcast_shapes(*[one.shape for one in multi_index]), np.dtype(np.intp)), keys=(DispatchKey.Undefined,), reference=lambda index, *more:
+    np.ravel_multi_index(tuple(index), *more), samples=lambda rng: (Sample([np.array([1, 0]), np.array([2, 1])], (2, 3), *more)
+                                                                    for more in ((), ("clip", "F"))), notes=NUMPY.format(name="ravel_multi_index"),
+    example="""
+>>> fo.ravel_multi_index([fo.asarray([1]), fo.asarray([1])], (2, 3))
+tensor([4])""")
+
+
+def _bits_shape(name, factor):
+    def shape(x, axis=None, bitorder="big", count=None):
+        length = x.size if axis is None else x.shape[normalized(axis, x.ndim, name)]
+        length = factor(length) if count is None else count if count >= 0 else factor(length) + count
+        if axis is None:
+            return (length,), np.dtype(np.uint8)
+        axis = normalized(axis, x.ndim, name)
+        return (*x.shape[:axis], length, *x.shape[axis + 1:]), np.dtype(np.uint8)
+    return shape
+
+
+packbits = through_numpy(
+    "packbits(Array x, /, int? axis=None, str bitorder='big') -> Tensor", "Eight truth values to a byte, along an axis or as flat.", np.packbits,
+    _bits_shape("packbits", lambda length: -(-length // 8)), reference=np.packbits, samples=lambda rng: (
+        Sample(samples.array(rng, (3, 10), "?"), *more) for more in ((), (1,), (0, "little"))), notes=NUMPY.format(name="packbits"), example="""
+>>> fo.packbits(fo.asarray([True, False, True]))
+tensor([160], dtype=uint8)""")
+unpackbits = through_numpy(
+    "unpackbits(Array x, /, int? axis=None, int? count=None, str bitorder='big') -> Tensor", "The bits of bytes, along an axis or as flat.",
+    np.unpackbits, lambda x, axis=None, count=None, bitorder="big": _bits_shape("unpackbits", lambda length: 8 * length)(x, axis, bitorder, count),
+    reference=np.unpackbits, samples=lambda rng: (Sample(samples.array(rng, (2, 3), "u1"), *more) for more in ((), (1,), (0, 5), (1, -2, "little"))),
+    notes=NUMPY.format(name="unpackbits"), example="""
+>>> fo.unpackbits(fo.asarray([160], dtype=fo.uint8), count=3)
+tensor([1, 0, 1], dtype=uint8)""")
