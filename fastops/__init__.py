@@ -46,13 +46,16 @@ from fastops.ops.coordinates import (c_, diag, diag_indices, diag_indices_from, 
 from fastops.ops.edit import (apply_along_axis, apply_over_axes, argwhere, array_equiv, choose, compress, copyto, extract, fill_diagonal,
                               flatnonzero, packbits, place, put, put_along_axis, putmask, ravel_multi_index, select, unpackbits,
                               unravel_index)
+from fastops.ops.signal import (bartlett, blackman, convolve, correlate, ediff1d, gradient, hamming, hanning, i0, interp, kaiser, piecewise,
+                                poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, real_if_close, roots,
+                                trapezoid, unwrap, vectorize)
 from fastops._interchange import from_dlpack
 from fastops import interchange
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
                            savez_compressed)
 from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from fastops.inspection import namespace_info as __array_namespace_info__
-from fastops import fft, library, linalg, special
+from fastops import fft, lib, library, linalg, special
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 from fastops import numpy_functions

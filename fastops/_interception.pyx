@@ -124,8 +124,8 @@ def array_function(self, function, types, args, kwargs):
             if out is None:
                 return ours(*args, **kwargs)
             return with_out(ours, args, {name: value for name, value in kwargs.items() if name != "out"}, (out,))
-        except errors.ArgumentError:
-            pass                    # an argument that only NumPy's function has
+        except (errors.ArgumentError, errors.NoArrayError):
+            pass                    # an argument that only NumPy's function has, or one that is no array here
     return in_numpy(function, args, kwargs, None)
 
 

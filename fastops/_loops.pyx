@@ -1015,7 +1015,7 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
     for position in range(inputs):
         value = arguments[position]
         if value == NULL:
-            raise ValueError(f"{op}: argument {position + 1} is missing")
+            raise ValueError(f"{op}: the argument {<object>op.names[position]} is missing; give all arrays, or the first alone")
         if is_tensor(value):
             tensors[position] = value
             actual[position] = (<Tensor>value).element

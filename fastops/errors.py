@@ -5,6 +5,10 @@ class ArgumentError(TypeError, RuntimeError):
     """An argument does not fit the operator's schema."""
 
 
+class NoArrayError(TypeError):
+    """A value is nothing that arrays are made of."""
+
+
 class SchemaError(ValueError, RuntimeError):
     """A schema, an annotation or the name of a dispatch key cannot be read."""
 

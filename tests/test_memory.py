@@ -235,14 +235,6 @@ def test_memory_is_taken_once():
     assert plain.tolist() == [1.0, 2.0] and view.tolist() == [2.0]
 
 
-@pytest.mark.parametrize("make", [lambda: fo.ones(2), lambda: fo.ones(2).as_subclass(Holder)])
-def test_pickling_is_refused_not_wrong(make):
-    """Until tensors pickle, they say that they do not: an empty tensor must never come back."""
-    for call in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="pickle"):
-            call(make())
-
-
 def test_threads_allocate_side_by_side():
     failures = []
 

@@ -6,7 +6,7 @@ import operator
 import numpy as np
 
 from fastops import _dispatch as machine
-from fastops import samples
+from fastops import errors, samples
 from fastops._create import Arange, Fill, FillLike, empty_meta
 from fastops._dispatch import DispatchKey, Tensor
 from fastops._loops import as_ndarray, share_ndarray
@@ -386,7 +386,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
             raise ValueError(f"asarray: {type(obj).__name__} cannot become an array without a copy")
         array = np.asarray(obj)
         if array.dtype == object:
-            raise TypeError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
+            raise errors.NoArrayError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
         tensor = share_ndarray(array)
     converted = tensor
     if dtype is not None and np.dtype(dtype) != tensor.dtype:

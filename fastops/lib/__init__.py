@@ -1,0 +1,3 @@
+"""What NumPy keeps in ``numpy.lib``."""
+
+from fastops.lib import stride_tricks
