@@ -55,7 +55,7 @@ from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtx
                            savez_compressed)
 from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
 from fastops.inspection import namespace_info as __array_namespace_info__
-from fastops import fft, lib, library, linalg, special
+from fastops import fft, lib, library, linalg, random, special
 from fastops.packets import OpOverloadPacket, ops
 from fastops.explain import explain
 from fastops import numpy_functions
