@@ -21,11 +21,13 @@ cdef extern from "_philox.h":
         uint32_t position
         uint32_t used
     enum:
+        FASTOPS_WORDS
         FASTOPS_NORMAL
         FASTOPS_WIDE_WORDS
     Block fastops_philox(uint32_t, uint32_t, uint32_t, uint32_t, uint64_t) noexcept nogil
     Block fastops_block_of(uint64_t, uint32_t, uint32_t, uint64_t) noexcept nogil
     uint64_t fastops_word(uint64_t, uint64_t) noexcept nogil
+    void fastops_words(uint64_t *, int64_t, uint64_t, uint32_t, uint64_t) noexcept nogil
     double fastops_unit(uint64_t) noexcept nogil
     double fastops_positive_unit(uint64_t) noexcept nogil
     uint32_t fastops_next_32(void *) noexcept nogil
@@ -105,39 +107,74 @@ def fill_fixed(str distribution, Tensor target not None, uint64_t key, uint64_t 
             fill_fixed_range(code, target, key, counter)
 
 
+cdef enum:
+    CHUNK = 512                 # words that are made at once; even, so that pairs stay together
+
+
 cdef void fill_fixed_range(int code, Tensor target, uint64_t key, uint64_t counter) noexcept nogil:
-    cdef Py_ssize_t position
-    cdef bint single = target.element.itemsize == 4
-    cdef double value
-    cdef double *doubles = <double *>target.data
-    cdef float *floats = <float *>target.data
+    cdef uint64_t words[CHUNK]
+    cdef Py_ssize_t done = 0, count
+    cdef char *place = target.data
     if code == WORDS:
-        for position in range(target.count):
-            (<uint64_t *>target.data)[position] = fastops_word(counter + position, key)
-    elif code == UNIFORM and not single:
-        for position in range(target.count):
-            doubles[position] = fastops_unit(fastops_word(counter + position, key))
+        fastops_words(<uint64_t *>place, target.count, counter, FASTOPS_WORDS, key)
+        return
+    while done < target.count:
+        count = CHUNK - (1 if done == 0 and counter & 1 else 0)
+        if count > target.count - done:
+            count = target.count - done
+        if code == NORMAL:
+            normals(words, place, target.element.itemsize == 4, count, counter + done, key)
+        else:
+            fastops_words(words, count, counter + done, FASTOPS_WORDS, key)
+            converted(code, words, place, target.element.itemsize == 4, count)
+        place += count * target.element.itemsize
+        done += count
+
+
+cdef void converted(int code, const uint64_t *words, char *place, bint single, Py_ssize_t count) noexcept nogil:
+    # Words to uniform or exponential numbers.
+    cdef Py_ssize_t position
+    cdef double *doubles = <double *>place
+    cdef float *floats = <float *>place
+    if code == UNIFORM and not single:
+        for position in range(count):
+            doubles[position] = fastops_unit(words[position])
     elif code == UNIFORM:
-        for position in range(target.count):
-            floats[position] = <float>((fastops_word(counter + position, key) >> 40) * 5.9604644775390625e-08)
+        for position in range(count):
+            floats[position] = <float>((words[position] >> 40) * 5.9604644775390625e-08)
+    elif single:
+        for position in range(count):
+            floats[position] = <float>-log(fastops_positive_unit(words[position]))
     else:
-        for position in range(target.count):
-            if code == EXPONENTIAL:
-                value = -log(fastops_positive_unit(fastops_word(counter + position, key)))
-            else:
-                value = normal(counter + position, key)
-            if single:
-                floats[position] = <float>value
-            else:
-                doubles[position] = value
+        for position in range(count):
+            doubles[position] = -log(fastops_positive_unit(words[position]))
 
 
-cdef inline double normal(uint64_t element, uint64_t key) noexcept nogil:
-    # Box and Muller: two elements share a block, one takes the cosine, one the sine.
-    cdef Block block = fastops_block_of(element >> 1, 0, FASTOPS_NORMAL, key)
-    cdef double radius = sqrt(-2.0 * log(fastops_positive_unit(block.word[0] | <uint64_t>block.word[1] << 32)))
-    cdef double angle = TURN * fastops_unit(block.word[2] | <uint64_t>block.word[3] << 32)
-    return radius * (sin(angle) if element & 1 else cos(angle))
+cdef void normals(uint64_t *words, char *place, bint single, Py_ssize_t count, uint64_t first, uint64_t key) noexcept nogil:
+    # Box and Muller: two elements share a block, the even one takes the cosine, the odd one the sine.
+    cdef Py_ssize_t position = 0
+    cdef uint64_t pair[2]
+    cdef double radius, angle
+    if first & 1:
+        fastops_words(pair, 2, first - 1, FASTOPS_NORMAL, key)
+        radius, angle = sqrt(-2.0 * log(fastops_positive_unit(pair[0]))), TURN * fastops_unit(pair[1])
+        store(place, single, 0, radius * sin(angle))
+        position = 1
+    fastops_words(words, (count - position + 1) // 2 * 2, first + position, FASTOPS_NORMAL, key)
+    words -= position
+    while position < count:
+        radius, angle = sqrt(-2.0 * log(fastops_positive_unit(words[position]))), TURN * fastops_unit(words[position + 1])
+        store(place, single, position, radius * cos(angle))
+        if position + 1 < count:
+            store(place, single, position + 1, radius * sin(angle))
+        position += 2
+
+
+cdef inline void store(char *place, bint single, Py_ssize_t position, double value) noexcept nogil:
+    if single:
+        (<float *>place)[position] = <float>value
+    else:
+        (<double *>place)[position] = value
 
 
 cdef inline uint64_t below(uint64_t most, uint64_t element, uint64_t key) noexcept nogil:

@@ -135,6 +135,12 @@ class Generator:
 
     def _draw(self, distribution, parameters=(), size=None, dtype=None, device=None):
         shape = _shape(size)
+        if not parameters:
+            count = 1
+            for one in shape or ():
+                count *= one if one > 0 else 0
+            first = self.bit_generator.advance(count)
+            return draw(distribution, (), shape or (), self.bit_generator.key, first, dtype=None if dtype is np.float64 else dtype, device=device)
         parameters = [as_tensor(parameter) for parameter in parameters]
         common = np.broadcast_shapes(*[parameter.shape for parameter in parameters]) if shape is None else shape
         count = int(np.prod(common, dtype=object)) if all(one >= 0 for one in common) else 0

@@ -94,10 +94,11 @@ def _facts(distribution, parameters, shape, dtype):
 
 
 def _on_cpu(distribution, parameters, shape, seed, counter, *, dtype=None, device=None):
-    shape, dtype, parameters = _facts(distribution, parameters, shape, dtype)
     seed, counter = int(seed) % 2 ** 64, int(counter) % 2 ** 64
+    if shape is None or dtype is not None or distribution not in FIXED or parameters:
+        shape, dtype, parameters = _facts(distribution, parameters, shape, dtype)
     if distribution in FIXED:
-        result = empty(shape, dtype=dtype)
+        result = empty(shape, dtype=FIXED[distribution] if dtype is None else dtype)
         fill_fixed(distribution, result, seed, counter)
         return result
     if distribution == "integers":
