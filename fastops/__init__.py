@@ -49,6 +49,9 @@ from fastops.ops.edit import (apply_along_axis, apply_over_axes, argwhere, array
 from fastops.ops.signal import (bartlett, blackman, convolve, correlate, ediff1d, gradient, hamming, hanning, i0, interp, kaiser, piecewise,
                                 poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, real_if_close, roots,
                                 trapezoid, unwrap, vectorize)
+from fastops.ops.statistics import (bincount, corrcoef, cov, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd, median,
+                                    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
+                                    nanprod, nanquantile, nanstd, nansum, nanvar, percentile, quantile)
 from fastops._interchange import from_dlpack
 from fastops import interchange
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
