@@ -13,8 +13,10 @@ from fastops.dtypes import (bool, bool_, byte, cdouble, complex64, complex128, c
                             float32, float64, floating, generic, half, inexact, int8, int16, int32, int64, int_, intc, integer,
                             intp, longlong, number, short, signedinteger, single, ubyte, uint, uint8, uint16, uint32, uint64,
                             uintc, uintp, ulonglong, unsignedinteger, ushort)
-from fastops.ops.create import (arange, array, asarray, empty, empty_like, eye, full, full_like, geomspace, linspace, ones,
-                                ones_like, tril, triu, zeros, zeros_like)
+from fastops._dispatch import Tensor as ndarray
+from fastops.ops.create import (arange, array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray, empty,
+                                empty_like, eye, full, full_like, geomspace, linspace, ones, ones_like, require, tril, triu, zeros,
+                                zeros_like)
 from fastops.ops.elementwise import (
     abs, absolute, acos, acosh, add, angle, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh,
     atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift, bitwise_not, bitwise_or,
@@ -26,7 +28,7 @@ from fastops.ops.elementwise import (
     right_shift, rint, sign, signbit, sin, sinh, spacing, sqrt, square, subtract, tan, tanh, true_divide, trunc, where)
 from fastops.ops.shape import (astype, atleast_1d, atleast_2d, atleast_3d, broadcast_arrays, broadcast_to, concat, concatenate,
                                copy, diagonal, expand_dims, flatten, flip, fliplr, flipud, imag, matrix_transpose, moveaxis,
-                               permute_dims, ravel, real, repeat, reshape, roll, sliding_window_view, squeeze, stack, swapaxes, take,
+                               permute_dims, ravel, real, reinterpret, repeat, reshape, roll, sliding_window_view, squeeze, stack, swapaxes, take,
                                take_along_axis, tile, transpose, unstack)
 from fastops.ops.index import getitem, item, setitem
 from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
@@ -53,10 +55,14 @@ from fastops.ops.statistics import (bincount, corrcoef, cov, digitize, histogram
                                     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
                                     nanprod, nanquantile, nanstd, nansum, nanvar, percentile, quantile)
 from fastops._interchange import from_dlpack
-from fastops import interchange
-from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez,
+from fastops import interchange, methods
+from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, memmap, save, savetxt, savez,
                            savez_compressed)
-from fastops.inspection import can_cast, finfo, iinfo, isdtype, result_type
+from fastops.inspection import (can_cast, common_type, errstate, exceptions, finfo, geterr, geterrcall, iinfo, iscomplexobj, isdtype,
+                                isfortran, isrealobj, isscalar, issubdtype, iterable, may_share_memory, min_scalar_type, mintypecode,
+                                ndim, promote_types, result_type, seterr, seterrcall, shape, shares_memory, size, typename)
+from fastops.printing import (array2string, array_repr, array_str, base_repr, binary_repr, format_float_positional,
+                              format_float_scientific, get_printoptions, printoptions, set_printoptions)
 from fastops.inspection import namespace_info as __array_namespace_info__
 from fastops import fft, lib, library, linalg, random, special
 from fastops.packets import OpOverloadPacket, ops

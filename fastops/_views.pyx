@@ -642,6 +642,35 @@ cdef object run_windows(Kernel kernel, Operator op, PyObject **arguments, uint64
     return result
 
 
+cdef object run_view(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
+    # view(x, dtype): the same bytes as another dtype; where the sizes differ, along the last axis, which has no gaps then.
+    cdef Tensor source = array_argument(op, arguments), result
+    cdef ElementType *element = element_argument(op, arguments[1])
+    cdef Py_ssize_t old = source.element.itemsize, new = element.itemsize
+    cdef int last = source.rank - 1
+    result = new_view(source, source.rank)
+    memcpy(result.sizes, source.sizes, source.rank * sizeof(Py_ssize_t))
+    memcpy(result.steps, source.steps, source.rank * sizeof(Py_ssize_t))
+    result.element = element
+    if old != new:
+        if last < 0:
+            finish_layout(result)
+            raise ValueError(f"{op}: a 0-dimensional array of {old} bytes cannot be seen as {<object>element.dtype}")
+        if source.steps[last] != old and source.sizes[last] != 1 and source.count:
+            finish_layout(result)
+            raise ValueError(f"{op}: the last axis must have no gaps to be seen as {<object>element.dtype}, but the strides are "
+                             f"{source.strides}")
+        if source.sizes[last] * old % new:
+            finish_layout(result)
+            raise ValueError(f"{op}: a last axis of {source.sizes[last] * old} bytes does not divide into elements of {new}")
+        result.sizes[last] = source.sizes[last] * old // new
+        result.steps[last] = new
+    finish_layout(result)
+    if source.backend == CPU and result.count and <uint64_t>result.data % <uint64_t>(new // 2 if element.kind == c"c" else new):
+        raise ValueError(f"{op}: the memory is not aligned for {<object>element.dtype}")
+    return result
+
+
 cdef Tensor part(Tensor source, Py_ssize_t offset):
     cdef Tensor result = new_view(source, source.rank)
     memcpy(result.sizes, source.sizes, source.rank * sizeof(Py_ssize_t))
@@ -1322,6 +1351,7 @@ broadcast_to_kernel = view_kernel(run_broadcast_to, "broadcast")
 flip_kernel = view_kernel(run_flip, "axes reversed")
 diagonal_kernel = view_kernel(run_diagonal, "a diagonal")
 windows_kernel = view_kernel(run_windows, "windows")
+reinterpret_kernel = view_kernel(run_view, "the same bytes as another dtype")
 real_kernel = view_kernel(run_real, "the real part")
 imag_kernel = view_kernel(run_imag, "the imaginary part")
 getitem_kernel = view_kernel(run_getitem, "indexing")

@@ -136,3 +136,11 @@ fromfile = _reader(np.fromfile, "The numbers of a file of raw bytes, or of text.
 frombuffer = _reader(np.frombuffer, "A tensor over the memory of an object with a buffer.")
 fromiter = _reader(np.fromiter, "The numbers that an iterator yields.")
 fromstring = _reader(np.fromstring, "The numbers in a string of text.")
+
+
+def memmap(filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C"):
+    """A tensor over a file of raw bytes, which is read and written as its elements are; ``numpy.memmap``.
+
+    *mode* is "r", "r+", "w+" or "c" (written to memory only). Raises what ``numpy.memmap`` raises.
+    """
+    return _tensor(np.memmap(filename, dtype, mode, offset, shape, order), repr(filename))

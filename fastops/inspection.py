@@ -170,6 +170,152 @@ def can_cast(from_, to, /, casting="safe"):
     return bool(np.can_cast(_operand(from_), _operand(to), casting))
 
 
+def promote_types(type1, type2):
+    """The smallest dtype to which both cast safely; ``numpy.promote_types``.
+
+    >>> import fastops as fo
+    >>> fo.promote_types("int8", "uint8")
+    dtype('int16')
+    """
+    return np.promote_types(type1, type2)
+
+
+def min_scalar_type(a, /):
+    """The smallest dtype that holds a number, or an array's own; ``numpy.min_scalar_type``.
+
+    >>> import fastops as fo
+    >>> fo.min_scalar_type(300)
+    dtype('uint16')
+    """
+    return a.dtype if isinstance(a, Tensor) else np.min_scalar_type(a)
+
+
+def common_type(*arrays):
+    """The floating-point type that all arrays fit into; ``numpy.common_type``.
+
+    >>> import fastops as fo
+    >>> fo.common_type(fo.ones(1, dtype="f4"), fo.ones(1, dtype="i4"))
+    <class 'numpy.float64'>
+    """
+    return np.common_type(*[np.empty(0, array.dtype) if isinstance(array, Tensor) else array for array in arrays])
+
+
+def ndim(a):
+    """The number of axes; ``numpy.ndim``.
+
+    >>> import fastops as fo
+    >>> fo.ndim(fo.ones((2, 3)))
+    2
+    """
+    return a.ndim if isinstance(a, Tensor) else np.ndim(a)
+
+
+def shape(a):
+    """The sizes of the axes, a tuple; ``numpy.shape``.
+
+    >>> import fastops as fo
+    >>> fo.shape([[1, 2]])
+    (1, 2)
+    """
+    return a.shape if isinstance(a, Tensor) else np.shape(a)
+
+
+def size(a, axis=None):
+    """The number of elements, or that along an axis or several; ``numpy.size``.
+
+    >>> import fastops as fo
+    >>> fo.size(fo.ones((2, 3)), 1)
+    3
+    """
+    if not isinstance(a, Tensor):
+        return np.size(a, axis)
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    result = 1
+    for one in axes:
+        if not -a.ndim <= one < a.ndim:
+            raise np.exceptions.AxisError(one, a.ndim)
+        result *= a.shape[one]
+    return result
+
+
+def isscalar(element):
+    """Whether it is a number, not an array; ``numpy.isscalar``.
+
+    >>> import fastops as fo
+    >>> fo.isscalar(3.1), fo.isscalar(fo.asarray(3.1))
+    (True, False)
+    """
+    return not isinstance(element, Tensor) and np.isscalar(element)
+
+
+def iscomplexobj(x):
+    """Whether the dtype is complex, whatever the values; ``numpy.iscomplexobj``.
+
+    >>> import fastops as fo
+    >>> fo.iscomplexobj(fo.ones(1, dtype=complex))
+    True
+    """
+    return x.dtype.kind == "c" if isinstance(x, Tensor) else np.iscomplexobj(x)
+
+
+def isrealobj(x):
+    """Whether the dtype is not complex; ``numpy.isrealobj``.
+
+    >>> import fastops as fo
+    >>> fo.isrealobj(fo.ones(1))
+    True
+    """
+    return not iscomplexobj(x)
+
+
+def isfortran(a):
+    """Whether the elements lie in column-major and not in row-major order; ``numpy.isfortran``.
+
+    >>> import fastops as fo
+    >>> fo.isfortran(fo.ones((2, 3)).T)
+    True
+    """
+    return a.T.is_contiguous() and not a.is_contiguous()
+
+
+def iterable(y):
+    """Whether it can be iterated over; ``numpy.iterable``.
+
+    >>> import fastops as fo
+    >>> fo.iterable(fo.ones(2)), fo.iterable(fo.asarray(1.0))
+    (True, False)
+    """
+    return np.iterable(y)
+
+
+def shares_memory(a, b, /, max_work=None):
+    """Whether the arrays have a byte in common; ``numpy.shares_memory``.
+
+    >>> import fastops as fo
+    >>> x = fo.ones(4)
+    >>> fo.shares_memory(x[::2], x[1::2]), fo.shares_memory(x[:2], x[1:])
+    (False, True)
+    """
+    return np.shares_memory(np.asarray(a), np.asarray(b), max_work)
+
+
+def may_share_memory(a, b, /, max_work=None):
+    """Whether the arrays' bounds in memory overlap; ``numpy.may_share_memory``.
+
+    >>> import fastops as fo
+    >>> x = fo.ones(4)
+    >>> fo.may_share_memory(x[::2], x[1::2])
+    True
+    """
+    return np.may_share_memory(np.asarray(a), np.asarray(b), max_work)
+
+
+# NumPy's own, which read no arrays: what they say and set holds here too.
+issubdtype, mintypecode, typename = np.issubdtype, np.mintypecode, np.typename
+errstate, geterr, seterr, geterrcall, seterrcall = np.errstate, np.geterr, np.seterr, np.geterrcall, np.seterrcall
+exceptions = np.exceptions
+
+
 class ArrayNamespaceInfo:
     """What the array API's inspection finds here; ``fo.__array_namespace_info__()`` makes it.
 

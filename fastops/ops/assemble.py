@@ -52,7 +52,7 @@ def _pieces(name, x, indices_or_sections, axis, exact):
 def _splitting(name, function, summary, example, axis="int axis=0"):
     more = f", {axis}" if axis else ""
     return composite(
-        f"{name}(Array(a) x, Any indices_or_sections, /{more}) -> Tensor(a)[]", summary, function, reference=getattr(np, name),
+        f"{name}(Array(a) x, /, Any indices_or_sections{more}) -> Tensor(a)[]", summary, function, reference=getattr(np, name),
         samples=_one((4, 6, 2), args=((2,), ([1, 3],), ([0, 9],))), example=example, notes=f"""
 Parameters
 ----------
@@ -114,7 +114,7 @@ dsplit = _splitting("dsplit", _split_along("dsplit", _at_least_axes("dsplit", 3,
 (1, 1, 1)""", axis="")
 
 rollaxis = composite(
-    "rollaxis(Array(a) x, int axis, /, int start=0) -> Tensor(a)", "An axis moved to stand before another.",
+    "rollaxis(Array(a) x, /, int axis, int start=0) -> Tensor(a)", "An axis moved to stand before another.",
     lambda x, axis, /, start=0: moveaxis(x, normalized(axis, x.ndim, "rollaxis"), _before(x, axis, start)), reference=np.rollaxis,
     samples=_one((2, 3, 4), args=((2,), (0, 3), (1, 2))), notes=NUMPY.format(name="rollaxis"), example="""
 >>> fo.rollaxis(fo.zeros((2, 3, 4)), 2).shape
@@ -183,7 +183,7 @@ def _append(x, values, /, axis=None):
 
 
 append = composite(
-    "append(Array x, Array values, /, int? axis=None) -> Tensor", "x with values behind it, along an axis or as flat.", _append,
+    "append(Array x, /, Array values, int? axis=None) -> Tensor", "x with values behind it, along an axis or as flat.", _append,
     reference=np.append, samples=lambda rng: (Sample(samples.array(rng, (2, 3), d), samples.array(rng, (1, 3), "f4"), *axis)
                                               for d in ("f8", "i4") for axis in ((), (0,))), notes=NUMPY.format(name="append"), example="""
 >>> fo.append(fo.asarray([1, 2]), 3)
@@ -239,7 +239,7 @@ Notes
 The places must be known: they are read. NumPy: ``numpy.{name}``."""
 
 delete = composite(
-    "delete(Array x, Any obj, /, int? axis=None) -> Tensor", "x without the elements, rows or columns at some places.", _delete,
+    "delete(Array x, /, Any obj, int? axis=None) -> Tensor", "x without the elements, rows or columns at some places.", _delete,
     reference=np.delete, samples=_one((4, 3), args=((1,), (1, 0), ([0, 2], 1), (slice(None, None, 2), 0), (-1, 1), ([], 0))),
     notes=_PLACES.format(name="delete", where=" that are left out", more=""), example="""
 >>> fo.delete(fo.asarray([5, 6, 7]), 1)
@@ -275,7 +275,7 @@ def _insert(x, obj, values, /, axis=None):
 
 
 insert = composite(
-    "insert(Array x, Any obj, Array values, /, int? axis=None) -> Tensor", "x with values put before some places.", _insert,
+    "insert(Array x, /, Any obj, Array values, int? axis=None) -> Tensor", "x with values put before some places.", _insert,
     reference=np.insert, samples=lambda rng: [
         *(Sample(samples.array(rng, (4,), d), *args) for d in ("f8", "i4") for args in ((1, 5), ([0, 2], 7), ([1, 1], np.array([8, 9])),
                                                                                      (slice(0, 2), 3), (-1, 2), (2, np.array([1, 2])))),
@@ -299,7 +299,7 @@ def _resize(x, new_shape):
     return reshape(concat([x] * times, 0)[:count], shape)
 
 
-resize = composite("resize(Array x, int[] new_shape, /) -> Tensor", "The elements of x in another shape, over and over as far as it takes.",
+resize = composite("resize(Array x, /, int[] new_shape) -> Tensor", "The elements of x in another shape, over and over as far as it takes.",
                    _resize, reference=np.resize, samples=_one((2, 3), args=(((3, 4),), (4,), ((0, 2),), ((2, 2),))),
                    notes=NUMPY.format(name="resize"), example="""
 >>> fo.resize(fo.asarray([1, 2, 3]), (2, 2))
@@ -393,7 +393,7 @@ def _source_places(size, before, after, mode):
 
 
 pad = composite(
-    "pad(Array x, Any pad_width, /, Any mode='constant', *, Any constant_values=0, Any end_values=0, Any stat_length=None, "
+    "pad(Array x, /, Any pad_width, Any mode='constant', *, Any constant_values=0, Any end_values=0, Any stat_length=None, "
     "str reflect_type='even') -> Tensor",
     "x with a border of some width before and behind each axis.", lambda x, pad_width, /, mode="constant", **options:
     _pad(x, pad_width, mode, **options), reference=np.pad, samples=lambda rng: (

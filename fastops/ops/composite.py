@@ -85,14 +85,14 @@ NumPy: ``numpy.{name}``.
 """
 
 isclose = composite(
-    "isclose(Array a, Array b, /, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+    "isclose(Array a, /, Array b, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
     "Whether the elements of a and b are nearly equal.", _isclose, reference=np.isclose, samples=_isclose_samples,
     notes=CLOSE_NOTES.format(name="isclose"), example="""
 >>> fo.isclose(fo.asarray([1.0, 2.0]), fo.asarray([1.0 + 1e-9, 2.1]))
 tensor([ True, False])""")
 
 allclose = composite(
-    "allclose(Array a, Array b, /, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+    "allclose(Array a, /, Array b, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     "Whether all elements of a and b are nearly equal, as True or False.", lambda a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False:
     every(isclose(a, b, rtol, atol, equal_nan)).item(), reference=np.allclose, samples=_isclose_samples,
     notes=CLOSE_NOTES.format(name="allclose"), example="""
@@ -351,7 +351,7 @@ def _kron(a, b, /):
     return reshape(spread, tuple([first * second for first, second in zip(a.shape, b.shape)]))
 
 
-kron = composite("kron(Array a, Array b, /) -> Tensor", "The Kronecker product: b scaled by each element of a, as blocks.", _kron,
+kron = composite("kron(Array a, /, Array b) -> Tensor", "The Kronecker product: b scaled by each element of a, as blocks.", _kron,
                  reference=np.kron, samples=lambda rng: (Sample(samples.array(rng, a, "f8"), samples.array(rng, b, "i4"))
                                                          for a, b in (((2, 3), (3, 2)), ((2,), (2, 2)), ((3,), (2,)))),
                  notes=NUMPY.format(name="kron"), example="""

@@ -418,6 +418,63 @@ def array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device
     return tensor[(None,) * (ndmin - tensor.ndim)] if tensor.ndim < ndmin else tensor
 
 
+def asanyarray(a, dtype=None, order=None, *, device=None, copy=None):
+    """``asarray``, subclasses of Tensor as they are; ``numpy.asanyarray``.
+
+    >>> import fastops as fo
+    >>> fo.asanyarray([1, 2])
+    tensor([1, 2])
+    """
+    return asarray(a, dtype, order, device=device, copy=copy)
+
+
+def ascontiguousarray(a, dtype=None):
+    """A tensor in row-major order of at least one axis, a copy only where it must be; ``numpy.ascontiguousarray``.
+
+    >>> import fastops as fo
+    >>> fo.ascontiguousarray(fo.ones((2, 3)).T).is_contiguous()
+    True
+    """
+    tensor = asarray(a, dtype, "C")
+    return tensor if tensor.ndim else tensor.reshape(1)
+
+
+def asfortranarray(a, dtype=None):
+    """A tensor in column-major order, a copy only where it must be; ``numpy.asfortranarray``.
+
+    >>> import fastops as fo
+    >>> fo.asfortranarray(fo.ones((2, 3))).strides
+    (8, 16)
+    """
+    return asarray(a, dtype, "F")
+
+
+def asarray_chkfinite(a, dtype=None, order=None):
+    """``asarray``; ValueError if an element is infinite or NaN; ``numpy.asarray_chkfinite``.
+
+    >>> import fastops as fo
+    >>> fo.asarray_chkfinite([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    tensor = asarray(a, dtype, order)
+    if tensor.dtype.kind in "fc" and tensor.device == "cpu" and not np.isfinite(as_ndarray(tensor)).all():
+        raise ValueError("asarray_chkfinite: array must not contain infs or NaNs")
+    return tensor
+
+
+def require(a, dtype=None, requirements=None):
+    """A tensor that meets NumPy's requirements ("C", "F", "A", "W", "O", "E"), a copy if it must be; ``numpy.require``.
+
+    >>> import fastops as fo
+    >>> fo.require(fo.ones((2, 3)).T, requirements="C").is_contiguous()
+    True
+    """
+    tensor = asarray(a, dtype)
+    array = as_ndarray(tensor)
+    met = np.require(array, None, [one for one in requirements or () if one not in ("O", "OWNDATA")])
+    return tensor if met is array else share_ndarray(met)
+
+
 def exports_memory(obj):
     """Whether obj hands out its memory, so that an array of it may share it."""
     if hasattr(obj, "__array_interface__") or hasattr(obj, "__array__"):

@@ -38,7 +38,7 @@ def _choose(a, choices, /, out=None, mode="raise"):
 
 
 choose = composite(
-    "choose(Array a, Array[] choices, /, Tensor(a!)? out=None, str mode='raise') -> Tensor",
+    "choose(Array a, /, Array[] choices, Tensor(a!)? out=None, str mode='raise') -> Tensor",
     "At each place the element of that choice whose number a has there.", _choose, methods=("choose",), reference=np.choose,
     samples=lambda rng: (Sample(np.array([[0, 1], [2, 0]]), [samples.array(rng, (2, 2), d), samples.array(rng, (2,), d), samples.array(rng, (), d)], **more)
                          for d in ("f8", "i4") for more in ({}, {"mode": "wrap"})), notes=NUMPY.format(name="choose"), example="""
@@ -164,7 +164,7 @@ def _array_and(*more):
 
 
 copyto = _writing(
-    "copyto(Tensor(a!) dst, Any src, /, str casting='same_kind', Any where=True) -> ()", "Writes src into dst, broadcast and cast.", _copyto, """
+    "copyto(Tensor(a!) dst, /, Any src, str casting='same_kind', Any where=True) -> ()", "Writes src into dst, broadcast and cast.", _copyto, """
 >>> x = fo.zeros(2)
 >>> fo.copyto(x, [1, 2])
 >>> x
@@ -189,7 +189,7 @@ def _put(x, ind, v, /, mode="raise"):
         x[np.unravel_index(as_ndarray(places) % flat, x.shape)] = values
 
 
-put = _writing("put(Tensor(a!) x, Array ind, Array v, /, str mode='raise') -> ()",
+put = _writing("put(Tensor(a!) x, /, Array ind, Array v, str mode='raise') -> ()",
                "Writes values at places of x taken as flat, over and over if there are fewer.", _put, """
 >>> x = fo.zeros(3)
 >>> fo.put(x, [0, 2], [5, 6])
@@ -212,13 +212,13 @@ def _masked(name, x, mask, values, counted):
     x[mask] = take(values, order % values.size)
 
 
-place = _writing("place(Tensor(a!) x, Array mask, Array vals, /) -> ()", "Writes values one after the other where the mask is true.",
+place = _writing("place(Tensor(a!) x, /, Array mask, Array vals) -> ()", "Writes values one after the other where the mask is true.",
                  lambda x, mask, vals, /: _masked("place", x, mask, vals, True), """
 >>> x = fo.zeros(3)
 >>> fo.place(x, [True, False, True], [5, 6])
 >>> x
 tensor([5., 0., 6.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
-putmask = _writing("putmask(Tensor(a!) x, Array mask, Array values, /) -> ()", "Writes, where the mask is true, the value of the same place.",
+putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Array values) -> ()", "Writes, where the mask is true, the value of the same place.",
                    lambda x, mask, values, /: _masked("putmask", x, mask, values, False), """
 >>> x = fo.zeros(3)
 >>> fo.putmask(x, [True, False, True], [5, 6, 7])
@@ -243,7 +243,7 @@ def _put_along_axis(x, indices, values, /, axis):
     x[tuple(rows)] = values
 
 
-put_along_axis = _writing("put_along_axis(Tensor(a!) x, Array indices, Array values, /, int? axis=-1) -> ()",
+put_along_axis = _writing("put_along_axis(Tensor(a!) x, /, Array indices, Array values, int? axis=-1) -> ()",
                           "Writes, for each row along an axis, values at that row's indices.", _put_along_axis, """
 >>> x = fo.zeros((1, 2))
 >>> fo.put_along_axis(x, fo.asarray([[1]]), 5, axis=1)
@@ -266,7 +266,7 @@ def _fill_diagonal(x, val, /, wrap=False):
         x[np.unravel_index(places, x.shape)] = take(values, np.arange(places.size) % values.size)
 
 
-fill_diagonal = _writing("fill_diagonal(Tensor(a!) x, Array val, /, bool wrap=False) -> ()", "Writes val on the diagonal.", _fill_diagonal, """
+fill_diagonal = _writing("fill_diagonal(Tensor(a!) x, /, Array val, bool wrap=False) -> ()", "Writes val on the diagonal.", _fill_diagonal, """
 >>> x = fo.zeros((2, 2))
 >>> fo.fill_diagonal(x, 5)
 >>> x
@@ -351,7 +351,7 @@ def _equivalent(first, second):
 
 
 unravel_index = through_numpy(
-    "unravel_index(Array indices, int[] shape, /, str order='C') -> Tensor[]", "The places along each axis of places in an array taken as flat.",
+    "unravel_index(Array indices, /, int[] shape, str order='C') -> Tensor[]", "The places along each axis of places in an array taken as flat.",
     lambda indices, shape, order="C": tuple(np.unravel_index(indices, shape, order)), lambda indices, shape, order="C": [
         (indices.shape, np.dtype(np.intp))] * (1 if isinstance(shape, int) else len(shape)), reference=np.unravel_index,
     samples=lambda rng: (Sample(np.array([[1, 5], [3, 0]]), shape, *order) for shape in ((2, 3), (6, 1)) for order in ((), ("F",))),
@@ -360,7 +360,7 @@ unravel_index = through_numpy(
 (tensor([1]), tensor([1]))""")
 
 ravel_multi_index = through_numpy(
-    "ravel_multi_index(Array[] multi_index, int[] dims, /, Any mode='raise', str order='C') -> Tensor",
+    "ravel_multi_index(Array[] multi_index, /, int[] dims, Any mode='raise', str order='C') -> Tensor",
     "The places in an array taken as flat of places along each axis.", lambda multi_index, dims, mode="raise", order="C":
     np.ravel_multi_index(tuple(multi_index), dims, mode, order), lambda multi_index, dims, mode="raise", order="C": (
         np.broadcast_shapes(*[one.shape for one in multi_index]), np.dtype(np.intp)), keys=(DispatchKey.Undefined,), reference=lambda index, *more:

@@ -94,7 +94,7 @@ matrix_transpose = view(
     samples=each(((2, 3, 4), call()), ((2, 3), call())))
 
 moveaxis = view(
-    "moveaxis(Array(a) x, int[] source, int[] destination, /) -> Tensor(a)", views.moveaxis_kernel,
+    "moveaxis(Array(a) x, /, int[] source, int[] destination) -> Tensor(a)", views.moveaxis_kernel,
     "Axes moved from source to destination; the others keep their order.", """
 >>> fo.moveaxis(fo.zeros((2, 3, 4)), 0, -1).shape
 (3, 4, 2)""", reference=np.moveaxis, notes=VIEW_NOTE.format(name="moveaxis"),
@@ -162,6 +162,18 @@ AxisError
 Notes
 -----
 NumPy: ``numpy.lib.stride_tricks.sliding_window_view``.""")
+
+reinterpret = view(
+    "reinterpret(Array(a) x, /, ScalarType dtype) -> Tensor(a)", views.reinterpret_kernel, "The same bytes seen as another dtype.", """
+>>> fo.reinterpret(fo.asarray([1.0]), "int64")
+tensor([4607182418800017408])""", reference=lambda x, dtype: x.view(dtype),
+    samples=lambda rng: (Sample(samples.array(rng, (3, 4), first), second) for first in ("f8", "i4", "c8", "u1") for second in ("i8", "f4", "u1", "c8")
+                         if not (first == "u1" and second in ("c8", "i8"))), notes=VIEW_NOTE.format(name="ndarray.view") + """
+
+Raises
+------
+ValueError
+    If the last axis has gaps or does not divide into elements of the new size.""")
 
 real = view(
     "real(Array(a) x, /) -> Tensor(a)", views.real_kernel, "The real part; real numbers are their own.", """
@@ -474,7 +486,7 @@ def _repeat(x, repeats, /, axis=None):
 
 
 repeat = composite(
-    "repeat(Array x, Any repeats, /, int? axis=None) -> Tensor",
+    "repeat(Array x, /, Any repeats, int? axis=None) -> Tensor",
     "Each element repeated, along an axis or of the flattened array.", _repeat, methods=("repeat",), reference=np.repeat,
     notes="NumPy: ``numpy.repeat``.",
     samples=each(((2, 3), call(2), call(2, axis=1), call([1, 2], axis=0), call(0)), ((), call(3))), example="""
@@ -509,7 +521,7 @@ def within(indices, length, mode, name):
 
 
 take = composite(
-    "take(Array x, Array indices, /, int? axis=None, Tensor(a!)? out=None, str mode='raise') -> Tensor",
+    "take(Array x, /, Array indices, int? axis=None, Tensor(a!)? out=None, str mode='raise') -> Tensor",
     "The elements at indices along an axis, or of the flattened array.", _take, methods=("take",), reference=np.take,
     notes="""
 Raises
@@ -543,7 +555,7 @@ def _take_along_axis(x, indices, /, axis=-1):
 
 
 take_along_axis = composite(
-    "take_along_axis(Array x, Array indices, /, int axis=-1) -> Tensor",
+    "take_along_axis(Array x, /, Array indices, int axis=-1) -> Tensor",
     "For each row along an axis the elements at that row's indices.", _take_along_axis, reference=np.take_along_axis,
     notes="NumPy: ``numpy.take_along_axis``.",
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8"), rng.integers(0, 3, shape), axis)

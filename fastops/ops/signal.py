@@ -185,7 +185,7 @@ def _interp_shape(x, xp, fp, left=None, right=None, period=None):
 
 
 interp = through_numpy(
-    "interp(Array x, Array xp, Array fp, /, Any left=None, Any right=None, float? period=None) -> Tensor",
+    "interp(Array x, /, Array xp, Array fp, Any left=None, Any right=None, float? period=None) -> Tensor",
     "The values at x of the piecewise linear function through the points (xp, fp), xp ascending.", np.interp, _interp_shape, reference=np.interp,
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8", 0, 5), np.arange(5.0), samples.array(rng, (5,), d), *more)
                          for d in ("f8", "i4", "c16") for more in ((), (-1.0, 9.0), (None, None, 3.0))), notes="""
@@ -220,7 +220,7 @@ def _convolved(name, function):
         return function(a, v, mode)
 
     return through_numpy(
-        f"{name}(Array a, Array v, /, str mode='{default}') -> Tensor", "The discrete, linear convolution of a and v." if name == "convolve" else
+        f"{name}(Array a, /, Array v, str mode='{default}') -> Tensor", "The discrete, linear convolution of a and v." if name == "convolve" else
         "The sums of products of a and of v, conjugated, at each shift.", on_arrays, lambda a, v, mode=default: shape(a, v, mode), reference=function,
         samples=lambda rng: (Sample(samples.array(rng, (5,), d, 0.5), samples.array(rng, (3,), d, 0.5), *mode) for d in ("f8", "f4", "i4", "c16")
                              for mode in ((), ("same",), ("valid",), ("full",))), notes=f"mode : \"full\", \"same\" or \"valid\". NumPy: ``numpy.{name}``.",
@@ -244,7 +244,7 @@ def _polyval(p, x):
     return result
 
 
-polyval = composite("polyval(Array p, Array x, /) -> Tensor", "The values at x of the polynomial with coefficients p, the highest power first.", _polyval,
+polyval = composite("polyval(Array p, /, Array x) -> Tensor", "The values at x of the polynomial with coefficients p, the highest power first.", _polyval,
                     reference=np.polyval, samples=lambda rng: (Sample(samples.array(rng, (3,), d, 0.5), samples.array(rng, (2, 3), d, 0.5)) for d in ("f8", "i4", "c16")),
                     notes=NUMPY.format(name="polyval"), example="""
 >>> fo.polyval(fo.asarray([1, 0, 2]), fo.asarray([3]))

@@ -310,7 +310,7 @@ def _quantile(name, summary, scale, example):
 
     methods = ("linear", "lower", "nearest", "midpoint", "hazen", "weibull", "median_unbiased", "inverted_cdf", "closest_observation")
     return through_numpy(
-        f"{name}(Array x, Array q, /, int[]? axis=None, Tensor(a!)? out=None, bool overwrite_input=False, str method='linear', "
+        f"{name}(Array x, /, Array q, int[]? axis=None, Tensor(a!)? out=None, bool overwrite_input=False, str method='linear', "
         "bool keepdims=False, *, Array? weights=None) -> Tensor", summary, on_arrays, _quantile_shape(name), reference=function,
         samples=lambda rng: [*(Sample(samples.array(rng, (3, 4), d), np.array(q) * scale, **call) for d in ("f8", "f4", "i4")
                                for q in (0.3, [0.0, 0.5, 1.0]) for call in AXES),
@@ -453,7 +453,7 @@ NumPy: ``numpy.bincount``.""", example="""
 tensor([1, 2, 0, 1])""")
 
 digitize = through_numpy(
-    "digitize(Array x, Array bins, /, bool right=False) -> Tensor", "The number of the bin that each element lies in; bins are edges in order.",
+    "digitize(Array x, /, Array bins, bool right=False) -> Tensor", "The number of the bin that each element lies in; bins are edges in order.",
     np.digitize, lambda x, bins, right=False: (x.shape, np.dtype(np.int64)), reference=np.digitize,
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), d), np.array([-1.0, 0.0, 2.0]), right) for d in ("f8", "i4") for right in (False, True)),
     notes=NUMPY.format(name="digitize"), example="""

@@ -1,0 +1,135 @@
+"""Methods of Tensor that are spelled otherwise than the functions they call, or have no function of their own."""
+
+import inspect
+import pickle
+
+import numpy as np
+
+from fastops import _dispatch as machine
+from fastops._dispatch import Tensor
+from fastops._loops import as_ndarray
+from fastops.ops.create import empty, full, ones, zeros
+from fastops.ops.shape import broadcast_to, copy, expand_dims, moveaxis, permute_dims, ravel, reinterpret, reshape
+
+
+def view(self, *shape, dtype=None, type=None):
+    """The same memory with another dtype (NumPy's ``view(dtype)``), as a subclass, or with another shape (``view(2, -1)``).
+
+    Raises ValueError where that needs a copy.
+    """
+    if type is not None:
+        return self.as_subclass(type)
+    if dtype is not None or not shape:
+        return self[...] if dtype is None else reinterpret(self, dtype)
+    first = shape[0]
+    if len(shape) == 1 and not isinstance(first, (int, tuple, list)):
+        return self.as_subclass(first) if inspect.isclass(first) and issubclass(first, Tensor) else reinterpret(self, first)
+    return reshape(self, first if isinstance(first, (tuple, list)) else shape, copy=False)
+
+
+def contiguous(self):
+    """The tensor in row-major order: itself if it lies so, else a copy."""
+    return self if self.is_contiguous() else copy(self, "C")
+
+
+def clone(self):
+    """A copy, in the tensor's memory order."""
+    return copy(self)
+
+
+def unsqueeze(self, dim):
+    """An axis of length 1 added at *dim*; ``expand_dims``."""
+    return expand_dims(self, dim)
+
+
+def movedim(self, source, destination):
+    """Axes moved; ``moveaxis``."""
+    return moveaxis(self, source, destination)
+
+
+def permute(self, *dims):
+    """The axes in another order; ``permute_dims``."""
+    return permute_dims(self, dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)
+
+
+def expand(self, *sizes):
+    """Seen with larger sizes; -1 keeps an axis. ``broadcast_to``."""
+    sizes = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    added = len(sizes) - self.ndim
+    if added < 0:
+        raise ValueError(f"expand: sizes {tuple(sizes)} are fewer than the axes of shape {self.shape}")
+    return broadcast_to(self, tuple([self.shape[place - added] if size == -1 and place >= added else size for place, size in enumerate(sizes)]))
+
+
+def _new(make):
+    def new(self, size, *value, dtype=None, device=None):
+        return make(size, *value, dtype=self.dtype if dtype is None else dtype, device=self.device if device is None else device)
+
+    new.__name__ = new.__qualname__ = f"new_{make.__name__}"
+    new.__doc__ = f"``{make.__name__}`` of this tensor's dtype and device, unless others are given."
+    return new
+
+
+class FlatIterator:
+    """``t.flat``: the elements in row-major order, to be iterated over, indexed, and written; as ``numpy.ndarray.flat``.
+
+    >>> import fastops as fo
+    >>> x = fo.asarray([[1, 2], [3, 4]])
+    >>> x.flat[2] = 9
+    >>> list(x.flat), x.flat[1:3]
+    ([1, 2, 9, 4], tensor([2, 9]))
+    """
+
+    def __init__(self, base):
+        self.base = base
+        self.index = 0
+
+    @property
+    def coords(self):
+        """The place of the next element."""
+        return tuple(map(int, np.unravel_index(self.index, self.base.shape))) if self.base.ndim else ()
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return as_ndarray(self.base).flat[self.index - 1].item()
+
+    def __getitem__(self, key):
+        return ravel(self.base)[key]
+
+    def __setitem__(self, key, value):
+        places = np.arange(self.base.size)[key if not isinstance(key, Tensor) else as_ndarray(key)]
+        values = np.asarray(value)
+        if places.size == 0:
+            return
+        values = np.resize(values, places.shape) if values.size else values
+        self.base[np.unravel_index(places, self.base.shape) if self.base.ndim else ()] = values if self.base.ndim else values.reshape(-1)[-1]
+
+    def copy(self):
+        """The elements as a tensor of one axis."""
+        return copy(ravel(self.base))
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.copy(), dtype=dtype)
+
+
+def _set_flat(self, value):
+    FlatIterator(self)[:] = value
+
+
+def dumps(self):
+    """The tensor's pickle, as bytes."""
+    return pickle.dumps(self)
+
+
+for _method in (view, contiguous, clone, unsqueeze, movedim, permute, expand, dumps, *map(_new, (empty, zeros, ones, full))):
+    machine.install_method(_method.__name__, _method)
+machine.install_method("flat", property(FlatIterator, _set_flat))
+machine.install_method("__class_getitem__", classmethod(lambda cls, parameters: cls))
