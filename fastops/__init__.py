@@ -54,13 +54,13 @@ from fastops.ops.signal import (bartlett, blackman, convolve, correlate, ediff1d
 from fastops.ops.statistics import (bincount, corrcoef, cov, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd, median,
                                     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
                                     nanprod, nanquantile, nanstd, nansum, nanvar, percentile, quantile)
-from fastops._interchange import from_dlpack
-from fastops import interchange, methods
+from fastops.interchange import from_dlpack, may_share_memory, shares_memory
+from fastops import methods
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, memmap, save, savetxt, savez,
                            savez_compressed)
 from fastops.inspection import (can_cast, common_type, errstate, exceptions, finfo, geterr, geterrcall, iinfo, iscomplexobj, isdtype,
-                                isfortran, isrealobj, isscalar, issubdtype, iterable, may_share_memory, min_scalar_type, mintypecode,
-                                ndim, promote_types, result_type, seterr, seterrcall, shape, shares_memory, size, typename)
+                                isfortran, isrealobj, isscalar, issubdtype, iterable, min_scalar_type, mintypecode,
+                                ndim, promote_types, result_type, seterr, seterrcall, shape, size, typename)
 from fastops.printing import (array2string, array_repr, array_str, base_repr, binary_repr, format_float_positional,
                               format_float_scientific, get_printoptions, printoptions, set_printoptions)
 from fastops.inspection import namespace_info as __array_namespace_info__

@@ -842,7 +842,7 @@ def install_slot(str name, Operator op not None):
 
 
 def install_hook(str name, function):
-    """Let *function* answer what the machine leaves open: "array" (anything -> Tensor), "repr", "contains"."""
+    """Let *function* answer what the machine leaves open: "array" (anything -> Tensor), "repr", "contains", "pickle"."""
     global array_hook
     hooks[name] = function
     if name == "array":
@@ -858,21 +858,6 @@ def install_method(str name, value):
     """Put *value* into Tensor's type dictionary: operators are methods as they are, properties too."""
     PyDict_SetItem((<TypeStruct *>tensor_type).tp_dict, name, value)
     PyType_Modified(tensor_type)
-
-
-def set_writeable(Tensor tensor not None, bint writeable):
-    """Let *tensor* be written, or no longer; ValueError where its memory cannot be."""
-    if writeable and tensor.storage.flags & READ_ONLY:
-        raise ValueError("the memory is read-only: it cannot be made writeable")
-    if writeable:
-        tensor.flags &= ~<uint32_t>READ_ONLY
-    else:
-        tensor.flags |= READ_ONLY
-
-
-def memory_owner(Tensor tensor not None):
-    """The object whose memory a tensor lies over, None where it has memory of its own."""
-    return <object>tensor.storage.owner if tensor.storage.owner != NULL else None
 
 
 cdef bint is_tensor(PyObject *value) noexcept:
@@ -1720,7 +1705,7 @@ cdef class Operator:
         return self
 
     def __reduce__(self):
-        raise TypeError(f"{self} cannot be pickled: an operator lives in the process that registered it")
+        return hooks["pickle"](self)
 
     def __str__(self):
         return f"{self.namespace}.{self._opname}.{self._overloadname}"

@@ -278,7 +278,7 @@ cdef int masked_points(Operator op, Tensor source, Tensor mask, int first, Point
     cdef Py_ssize_t counter[DIMENSIONS]
     cdef const char *truths
     for axis in range(mask.rank):
-        if mask.sizes[axis] != source.sizes[first + axis]:
+        if mask.sizes[axis] != source.sizes[first + axis] and mask.count:       # an empty mask chooses nothing of anything
             raise IndexError(f"{op}: boolean index of shape {mask.shape} did not match the array of shape {source.shape} along axis "
                              f"{first + axis}: {mask.sizes[axis]} and {source.sizes[first + axis]}")
     if not mask.flags & CONTIGUOUS:

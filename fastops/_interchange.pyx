@@ -1,386 +1,455 @@
-"""DLPack: memory handed to other array libraries, and taken from them, without a copy.
+"""Memory handed to other libraries and taken from them: DLPack, NumPy's protocols, facts about a tensor's memory.
 
-A capsule holds a structure that describes the memory and keeps it alive. What comes in may be anything: each field is
-checked before it is believed, and the deleter of a capsule that was opened is called once, whatever happens.
+An export holds the storage, not the tensor: the tensor may go while a consumer still reads. An import is a storage
+whose release calls the producer's deleter. Nothing a capsule says is believed before it is checked.
 """
 
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New, PyCapsule_SetName
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
-from fastops._dispatch cimport (CPU, MAXIMUM_DIMENSIONS, ElementType, Storage, Tensor, element_of, finish_layout,
-                                foreign_storage, new_header, overflows, release_storage, track)
-from fastops._loops cimport contiguous_copy
+from fastops._dispatch cimport (CONTIGUOUS, CPU, CUDA, META, READ_ONLY, ElementType, Storage, Tensor, element_of,
+                                finish_layout, new_header, new_storage, new_strided, overflows, release_storage,
+                                shape_tuple)
+from fastops._loops cimport copy_into, to_ndarray
 
 import numpy as np
 
 from fastops import _dispatch as machine
+from fastops import errors
 
 cdef extern from "_dlpack.h":
-    enum:
-        FASTOPS_DL_CPU
-        FASTOPS_DL_CUDA_HOST
-        FASTOPS_DL_INT
-        FASTOPS_DL_UINT
-        FASTOPS_DL_FLOAT
-        FASTOPS_DL_COMPLEX
-        FASTOPS_DL_BOOL
-        FASTOPS_DL_READ_ONLY
-        FASTOPS_DL_IS_COPIED
-    ctypedef struct Device "fastops_dl_device":
-        int device_type
-        int device_id
-    ctypedef struct Type "fastops_dl_type":
-        unsigned char code
-        unsigned char bits
-        unsigned short lanes
-    ctypedef struct Description "fastops_dl_tensor":
+    ctypedef struct Described "fastops_dl_tensor":
         void *data
-        Device device
-        int ndim
-        Type dtype
-        int64_t *shape
-        int64_t *strides
-        uint64_t byte_offset
-    ctypedef struct Version "fastops_dl_version":
-        unsigned int major
-        unsigned int minor
-    ctypedef struct Managed "fastops_dl_managed":
-        Description tensor
+        int32_t device_type, device_index, rank
+        uint8_t code, bits
+        uint16_t lanes
+        int64_t *sizes
+        int64_t *steps
+        uint64_t offset
+    ctypedef struct Plain "fastops_dl_plain":
+        Described tensor
         void *context
-        void (*deleter)(Managed *) noexcept nogil
+        void (*deleter)(Plain *) noexcept nogil
     ctypedef struct Versioned "fastops_dl_versioned":
-        Version version
+        uint32_t major, minor
         void *context
         void (*deleter)(Versioned *) noexcept nogil
         uint64_t flags
-        Description tensor
+        Described tensor
+    const int FASTOPS_DL_READ_ONLY, FASTOPS_DL_COPIED, FASTOPS_DL_CPU, FASTOPS_DL_CUDA, FASTOPS_DL_CUDA_HOST
+    const int FASTOPS_DL_ROCM_HOST, FASTOPS_DL_MANAGED
+    void fastops_delete_plain(Plain *) noexcept
+    void fastops_delete_versioned(Versioned *) noexcept
+    void fastops_capsule_end(PyObject *capsule) noexcept
+    bint fastops_python_runs() noexcept nogil
 
 cdef extern from "Python.h":
-    int Py_IsInitialized() noexcept nogil
+    const Py_ssize_t PY_SSIZE_T_MAX
+    ctypedef void (*CapsuleEnd "PyCapsule_Destructor")(PyObject *) noexcept
+    object PyCapsule_New(void *pointer, const char *name, CapsuleEnd end)
+    bint PyCapsule_IsValid(object capsule, const char *name) noexcept
+    bint PyCapsule_CheckExact(object value) noexcept
+    void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
+    const char *PyCapsule_GetName(object capsule) except? NULL
+    int PyCapsule_SetName(object capsule, const char *name) except -1
 
-NAME, NAME_VERSIONED = "dltensor", "dltensor_versioned"
-CODES = {"i": FASTOPS_DL_INT, "u": FASTOPS_DL_UINT, "f": FASTOPS_DL_FLOAT, "c": FASTOPS_DL_COMPLEX, "b": FASTOPS_DL_BOOL}
-DTYPES = {(CODES[dtype.kind], 8 * dtype.itemsize): dtype for dtype in map(np.dtype, (
-    "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"))}
+cdef enum:
+    MOST_DIMENSIONS = 64
+    SET_HERE = 1 << 8           # of a tensor: it was made read-only itself, by setflags, not by what it is a view of
 
-
-# ------------------------------------------------------------------------------------------------- export
-
-# Whoever took the memory may give it back in a thread without the GIL, or when Python is gone.
-
-cdef void delete_managed(Managed *managed) noexcept nogil:
-    if Py_IsInitialized():
-        let_go(<Storage *>managed.context)
-    free(managed)
-
-
-cdef void delete_versioned(Versioned *managed) noexcept nogil:
-    if Py_IsInitialized():
-        let_go(<Storage *>managed.context)
-    free(managed)
+# Without a lanes field: (DLPack's code of a kind, bits of an element) -> dtype.
+_dtypes = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (1, 16): "u2", (1, 32): "u4",
+           (1, 64): "u8", (2, 16): "f2", (2, 32): "f4", (2, 64): "f8", (5, 64): "c8", (5, 128): "c16", (6, 8): "?"}
+_dtypes = {key: np.dtype(spelling) for key, spelling in _dtypes.items()}
+_codes = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
-cdef void let_go(Storage *storage) noexcept with gil:
-    release_storage(storage)
+# ------------------------------------------------------------------------------------------- who may read
 
-
-cdef void drop_managed(object capsule) noexcept:
-    # A capsule that nobody has opened.
-    if PyCapsule_IsValid(capsule, b"dltensor"):
-        managed = <Managed *>PyCapsule_GetPointer(capsule, b"dltensor")
-        managed.deleter(managed)
-
-
-cdef void drop_versioned(object capsule) noexcept:
-    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        managed = <Versioned *>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-        managed.deleter(managed)
-
-
-def to_dlpack(Tensor self not None, *, stream=None, max_version=None, dl_device=None, copy=None):
-    """The memory as a capsule of DLPack, for ``from_dlpack`` of any library.
-
-    Parameters
-    ----------
-    stream : None
-        There is none on the CPU.
-    max_version : (int, int), optional
-        The newest version that the caller reads; from (1, 0) on the capsule says whether it is read-only or a copy.
-    dl_device : (int, int), optional
-        Where the memory is to be; only the CPU, (1, 0), is there.
-    copy : bool, optional
-        True always copies, False never does; by default only memory with negative steps is copied, which other libraries
-        cannot read.
-
-    Raises
-    ------
-    BufferError
-        If the memory cannot be handed out as asked: read-only memory without a version to say so, steps that are no whole
-        number of elements, a tensor without memory, one that requires a gradient, another device.
-
-    Notes
-    -----
-    Array API: ``__dlpack__``; DLPack 1.1.
-
-    >>> import fastops as fo, numpy as np
-    >>> np.from_dlpack(fo.asarray([1, 2]))
-    array([1, 2])
-    """
-    cdef bint versioned = version_asked(max_version) >= 1, copied = copy is not None and bool(copy)
-    cdef Tensor source = self
-    cdef int axis
-    if self.keys != <uint64_t>1 << CPU:
-        raise BufferError(f"__dlpack__: a tensor with keys {self.keyset()} on device '{self.device}' has no memory to hand out as it is; "
-                          "detach it, or move it to the CPU")
-    if stream is not None:
-        raise ValueError(f"__dlpack__: there are no streams on the CPU, but stream={stream!r}")
-    if dl_device is not None and tuple(dl_device) != (FASTOPS_DL_CPU, 0):
-        raise BufferError(f"__dlpack__: the memory is on the CPU, (1, 0), and cannot be handed to device {tuple(dl_device)}")
-    for axis in range(self.rank):
-        if self.steps[axis] % self.element.itemsize and self.sizes[axis] > 1 and not copied:
-            raise BufferError(f"__dlpack__: strides {self.strides} are no whole numbers of elements of {self.element.itemsize} bytes; "
-                              "ask for a copy")
-        if self.steps[axis] < 0 and self.sizes[axis] > 1:
-            if copy is not None and not copy:
-                raise BufferError(f"__dlpack__: negative strides {self.strides} need a copy, and copy=False")
-            copied = True
-    if copied:
-        source = contiguous_copy(self, self.element)
-    elif not self.writeable and not versioned:
-        raise BufferError("__dlpack__: the array is read-only, which a capsule says only from version 1.0 on: ask with max_version=(1, 0), "
-                          "or for a copy")
-    return versioned_capsule(source, copied) if versioned else plain_capsule(source)
-
-
-def dlpack_device(Tensor self not None):
-    """The kind and number of the device: (1, 0), the CPU.
-
-    >>> import fastops as fo
-    >>> [int(number) for number in fo.ones(1).__dlpack_device__()]
-    [1, 0]
-    """
-    if self.backend != CPU:
-        raise BufferError(f"__dlpack_device__: device '{self.device}' is none of DLPack's")
-    return (FASTOPS_DL_CPU, 0)
-
-
-cdef int version_asked(max_version) except -1:
-    if max_version is None:
-        return 0
-    try:
-        major, _ = max_version
-        return int(major)
-    except (TypeError, ValueError):
-        raise TypeError(f"__dlpack__: max_version is a pair of whole numbers, not {max_version!r}") from None
-
-
-cdef int describe(Tensor source, Description *description, int64_t *sizes) except -1:
-    cdef int axis
-    description.data = source.data if source.count else NULL
-    description.device.device_type, description.device.device_id = FASTOPS_DL_CPU, 0
-    description.ndim = source.rank
-    description.dtype.code = CODES[chr(source.element.kind)]
-    description.dtype.bits = <unsigned char>(8 * source.element.itemsize)
-    description.dtype.lanes = 1
-    description.shape = sizes
-    description.strides = sizes + source.rank
-    description.byte_offset = 0
-    for axis in range(source.rank):
-        sizes[axis] = source.sizes[axis]
-        sizes[source.rank + axis] = source.steps[axis] // source.element.itemsize
+cdef int require_memory(Tensor tensor, str name) except -1:
+    # Only plain tensors on the CPU hand their memory out: what others hold stands for something else.
+    if getattr(tensor, "requires_grad", False):
+        raise errors.InterchangeError(f"{name}: a tensor that requires a gradient is not handed to other libraries, which "
+                                      "would not record what they do: use detach() first")
+    if tensor.backend != CPU:
+        raise errors.InterchangeError(f"{name}: a tensor on device '{tensor.device}' has no memory that others can read")
+    if tensor.keys != <uint64_t>1 << CPU:
+        raise errors.InterchangeError(f"{name}: a tensor with keys {tensor.keyset()} has no memory of its own to hand out")
     return 0
 
 
-cdef object plain_capsule(Tensor source):
-    managed = <Managed *>malloc(sizeof(Managed) + 2 * source.rank * sizeof(int64_t))
-    if managed == NULL:
-        raise MemoryError()
-    describe(source, &managed.tensor, <int64_t *>(managed + 1))
-    managed.context, managed.deleter = source.storage, delete_managed
-    source.storage.references += 1
-    try:
-        return PyCapsule_New(managed, b"dltensor", drop_managed)
-    except BaseException:
-        delete_managed(managed)
-        raise
+cdef bint is_read_only(Tensor tensor) noexcept:
+    return (tensor.flags | tensor.storage.flags) & READ_ONLY != 0
 
 
-cdef object versioned_capsule(Tensor source, bint copied):
-    managed = <Versioned *>malloc(sizeof(Versioned) + 2 * source.rank * sizeof(int64_t))
-    if managed == NULL:
-        raise MemoryError()
-    describe(source, &managed.tensor, <int64_t *>(managed + 1))
-    managed.version.major, managed.version.minor = 1, 1
-    managed.flags = (0 if source.writeable else FASTOPS_DL_READ_ONLY) | (FASTOPS_DL_IS_COPIED if copied else 0)
-    managed.context, managed.deleter = source.storage, delete_versioned
-    source.storage.references += 1
-    try:
-        return PyCapsule_New(managed, b"dltensor_versioned", drop_versioned)
-    except BaseException:
-        delete_versioned(managed)
-        raise
+# ------------------------------------------------------------------------------------------- DLPack: out
+
+cdef void let_go(void *storage, void *block) noexcept with gil:
+    release_storage(<Storage *>storage)
+    free(block)
 
 
-# ------------------------------------------------------------------------------------------------- import
-
-cdef class Loan:
-    """What keeps a foreign library's memory alive: the structure of its capsule, whose deleter is called at the end."""
-    cdef Managed *plain
-    cdef Versioned *versioned
-
-    def __dealloc__(self):
-        if self.plain != NULL and self.plain.deleter != NULL:
-            self.plain.deleter(self.plain)
-        if self.versioned != NULL and self.versioned.deleter != NULL:
-            self.versioned.deleter(self.versioned)
+cdef void delete_plain_export(Plain *managed) noexcept nogil:
+    # In whatever thread the consumer ends, with the GIL or without.
+    if fastops_python_runs():
+        let_go(managed.context, managed)
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
-    """A tensor over the memory of another library's array.
-
-    Parameters
-    ----------
-    x : object with ``__dlpack__`` and ``__dlpack_device__``
-        An array of any library, in memory that the CPU reads.
-    device : device or str, optional
-        Where the tensor is to be; the CPU.
-    copy : bool, optional
-        True always copies, False never does.
-
-    Returns
-    -------
-    Tensor
-        It shares x's memory unless that was copied, keeps it alive, and is read-only if x says so.
-
-    Raises
-    ------
-    TypeError
-        If x does not hand out its memory, or what it hands out is no capsule of DLPack's.
-    BufferError
-        If the memory is on another device, of another version or of a dtype that is not here, or does not make sense.
-
-    Notes
-    -----
-    Array API: ``from_dlpack``; DLPack 1.1.
-
-    >>> import fastops as fo, numpy as np
-    >>> fo.from_dlpack(np.arange(3))
-    tensor([0, 1, 2])
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__; a bare capsule does not say on which device its memory is, "
-                        "hand over the array")
-    if device is not None and machine.device(device) != "cpu":
-        raise BufferError(f"from_dlpack: tensors are made on the CPU here, not on device {str(device)!r}")
-    if hasattr(x, "__dlpack_device__"):
-        kind, _ = x.__dlpack_device__()
-        if int(kind) not in (FASTOPS_DL_CPU, FASTOPS_DL_CUDA_HOST):
-            raise BufferError(f"from_dlpack: the memory is on device {tuple(map(int, x.__dlpack_device__()))}, which the CPU cannot read")
-    options = {"max_version": (1, 1)}
-    if copy is not None:
-        options["copy"] = copy
-    try:
-        capsule = x.__dlpack__(**options)
-    except TypeError:
-        capsule = x.__dlpack__()                # a library of before version 1
-        if copy is False:
-            raise BufferError(f"from_dlpack: {type(x).__name__} cannot say whether it copies, and copy=False")
-    tensor = tensor_of(capsule)
-    return contiguous_copy(tensor, tensor.element) if copy and not is_copied(tensor) else tensor
+cdef void delete_versioned_export(Versioned *managed) noexcept nogil:
+    if fastops_python_runs():
+        let_go(managed.context, managed)
 
 
-cdef bint is_copied(Tensor tensor) except -1:
-    loan = <object>tensor.storage.owner if tensor.storage.owner != NULL else None
-    return isinstance(loan, Loan) and (<Loan>loan).versioned != NULL and (<Loan>loan).versioned.flags & FASTOPS_DL_IS_COPIED != 0
-
-
-cdef Tensor tensor_of(capsule):
-    cdef Loan loan = Loan.__new__(Loan)
-    cdef Description *description
-    cdef bint read_only = False
-    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        loan.versioned = <Versioned *>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
-        if loan.versioned.version.major != 1:
-            raise BufferError(f"from_dlpack: a capsule of version {loan.versioned.version.major}.{loan.versioned.version.minor} is newer than "
-                              "what is read here, 1.1")
-        description = &loan.versioned.tensor
-        read_only = loan.versioned.flags & FASTOPS_DL_READ_ONLY != 0
-    elif PyCapsule_IsValid(capsule, b"dltensor"):
-        loan.plain = <Managed *>PyCapsule_GetPointer(capsule, b"dltensor")
-        PyCapsule_SetName(capsule, b"used_dltensor")
-        description = &loan.plain.tensor
-    elif PyCapsule_IsValid(capsule, b"used_dltensor") or PyCapsule_IsValid(capsule, b"used_dltensor_versioned"):
-        raise BufferError("from_dlpack: the capsule was used already; ask the array for another one")
-    else:
-        raise TypeError(f"from_dlpack: __dlpack__ gave {capsule!r}, which is no capsule of DLPack's")
-    return described(description, loan, read_only)
-
-
-cdef Tensor described(Description *description, Loan loan, bint read_only):
-    # Nothing is believed that is not checked.
-    cdef Tensor tensor
-    cdef ElementType *element
-    cdef Py_ssize_t size, step, expected, extent, low = 0, high = 0
+cdef bint has_negative_step(Tensor tensor) noexcept:
     cdef int axis
-    cdef char *data
-    if description.device.device_type not in (FASTOPS_DL_CPU, FASTOPS_DL_CUDA_HOST):
-        raise BufferError(f"from_dlpack: the memory is on a device of kind {description.device.device_type}, which the CPU cannot read")
-    if description.ndim < 0 or description.ndim > MAXIMUM_DIMENSIONS:
-        raise BufferError(f"from_dlpack: an array has up to {MAXIMUM_DIMENSIONS} dimensions, not {description.ndim}")
-    if description.ndim and description.shape == NULL:
-        raise BufferError("from_dlpack: the capsule has no shape")
-    dtype = DTYPES.get((int(description.dtype.code), int(description.dtype.bits)))
-    if dtype is None or description.dtype.lanes != 1:
-        raise BufferError(f"from_dlpack: no dtype here has code {description.dtype.code}, {description.dtype.bits} bits and "
-                          f"{description.dtype.lanes} lanes")
-    element = element_of(dtype)
-    tensor = new_header(description.ndim)
-    tensor.element, tensor.backend, tensor.device_index = element, CPU, 0
-    tensor.keys, tensor.flags = <uint64_t>1 << CPU, 0
-    expected, extent = element.itemsize, element.itemsize
-    for axis in range(description.ndim):
-        tensor.sizes[axis] = 0
-    tensor.storage = foreign_storage(NULL, 0, loan, read_only)          # it holds the loan from here on
-    for axis in range(description.ndim - 1, -1, -1):
-        size = description.shape[axis]
-        if size < 0:
-            raise BufferError(f"from_dlpack: axis {axis} has {size} elements")
-        if overflows(extent, size if size else 1, &extent):
-            raise BufferError("from_dlpack: the array has more elements than can be addressed")
-        step = expected
-        if description.strides != NULL and overflows(description.strides[axis], element.itemsize, &step):
-            raise BufferError(f"from_dlpack: axis {axis} has a stride of {description.strides[axis]} elements")
-        tensor.sizes[axis], tensor.steps[axis] = size, step
-        expected = expected * size if size else expected
-        if size > 1:
-            if overflows(step, size - 1, &step):
-                raise BufferError(f"from_dlpack: axis {axis} reaches further than can be addressed")
-            if step < 0:
-                low += step
+    for axis in range(tensor.rank):
+        if tensor.steps[axis] < 0 and tensor.sizes[axis] > 1:
+            return tensor.count > 0
+    return False
+
+
+cdef Tensor copied(Tensor tensor):
+    # A copy in the tensor's own memory order.
+    cdef Tensor result = new_strided(tensor.rank, tensor.sizes, tensor.steps, tensor.element, CPU, 0)
+    copy_into(result, tensor)
+    return result
+
+
+cdef int describe(Tensor tensor, Described *target, int64_t *layout) except -1:
+    # What the capsule says of the tensor. A step along an axis of length 1 means nothing, so it becomes the one that
+    # consumers expect of packed memory, as do all steps where there are no elements.
+    cdef Py_ssize_t itemsize = tensor.element.itemsize, packed = 1
+    cdef int axis = tensor.rank - 1
+    while axis >= 0:
+        layout[axis] = tensor.sizes[axis]
+        if tensor.sizes[axis] == 1 or tensor.count == 0:
+            layout[tensor.rank + axis] = packed
+        elif tensor.steps[axis] % itemsize:
+            raise errors.InterchangeError(
+                f"__dlpack__: the step of {tensor.steps[axis]} bytes along axis {axis} is no multiple of the {itemsize} bytes of "
+                f"one {tensor.dtype} element, and DLPack counts in elements: export a copy (copy=True)")
+        else:
+            layout[tensor.rank + axis] = tensor.steps[axis] // itemsize
+        if tensor.sizes[axis] > 1:
+            packed *= tensor.sizes[axis]
+        axis -= 1
+    kind = chr(tensor.element.kind)
+    if kind not in _codes:
+        raise errors.InterchangeError(f"__dlpack__: DLPack has no code for dtype {tensor.dtype}")
+    target.data = tensor.data
+    target.device_type = FASTOPS_DL_CPU
+    target.device_index = 0
+    target.rank = tensor.rank
+    target.code = _codes[kind]
+    target.bits = <uint8_t>(8 * itemsize)
+    target.lanes = 1
+    target.sizes = layout
+    target.steps = layout + tensor.rank
+    target.offset = 0
+    return 0
+
+
+cdef object plain_capsule(Tensor tensor):
+    cdef Plain *managed = <Plain *>malloc(sizeof(Plain) + (2 * tensor.rank + 1) * sizeof(int64_t))
+    if managed == NULL:
+        raise MemoryError()
+    try:
+        describe(tensor, &managed.tensor, <int64_t *>(managed + 1))
+        managed.context = tensor.storage
+        managed.deleter = delete_plain_export
+        capsule = PyCapsule_New(managed, "dltensor", fastops_capsule_end)
+    except:
+        free(managed)
+        raise
+    tensor.storage.references += 1
+    return capsule
+
+
+cdef object versioned_capsule(Tensor tensor, uint64_t flags):
+    cdef Versioned *managed = <Versioned *>malloc(sizeof(Versioned) + (2 * tensor.rank + 1) * sizeof(int64_t))
+    if managed == NULL:
+        raise MemoryError()
+    try:
+        describe(tensor, &managed.tensor, <int64_t *>(managed + 1))
+        managed.major = 1
+        managed.minor = 0
+        managed.context = tensor.storage
+        managed.deleter = delete_versioned_export
+        managed.flags = flags
+        capsule = PyCapsule_New(managed, "dltensor_versioned", fastops_capsule_end)
+    except:
+        free(managed)
+        raise
+    tensor.storage.references += 1
+    return capsule
+
+
+cdef tuple pair_of_integers(object value, str name):
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise TypeError(f"__dlpack__: {name} is a tuple of two whole numbers or None, not {value!r}")
+    try:
+        return (int(value[0]), int(value[1]))
+    except (TypeError, ValueError):
+        raise TypeError(f"__dlpack__: {name} is a tuple of two whole numbers or None, not {value!r}") from None
+
+
+def __dlpack__(Tensor self not None, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A capsule over the memory, for ``from_dlpack`` of another library.
+
+    *max_version* is the newest version of the protocol that the consumer reads: from (1, 0) on the capsule says
+    whether the memory may be written. *copy* True always copies, False never; None copies only where a step is
+    negative, which other libraries do not take. *dl_device* is (1, 0), the CPU, or None; *stream* is None.
+
+    BufferError for memory that cannot be handed over so: another device, a gradient to record, read-only memory
+    without a versioned capsule, a step that is no multiple of the element's size.
+    """
+    cdef uint64_t flags = 0
+    cdef Tensor tensor = self
+    cdef bint versioned = max_version is not None and pair_of_integers(max_version, "max_version")[0] >= 1
+    require_memory(self, "__dlpack__")
+    if stream is not None:
+        raise RuntimeError(f"__dlpack__: memory of the CPU has no stream: stream is None, not {stream!r}")
+    if dl_device is not None and pair_of_integers(dl_device, "dl_device") != (FASTOPS_DL_CPU, 0):
+        raise errors.InterchangeError(f"__dlpack__: this memory is on the CPU, device (1, 0), and is not moved to {dl_device!r}")
+    if copy or (copy is None and has_negative_step(self)):
+        tensor = copied(self)
+        flags |= FASTOPS_DL_COPIED
+    elif has_negative_step(self):
+        raise errors.InterchangeError(f"__dlpack__: strides {self.strides} are partly negative, which DLPack's consumers do not "
+                                      "take, and copy=False: allow the copy")
+    if is_read_only(tensor):
+        if not versioned:
+            raise errors.InterchangeError("__dlpack__: read-only memory is handed over only in a versioned capsule, which can "
+                                          "say so: ask with max_version=(1, 0), or for a copy (copy=True)")
+        flags |= FASTOPS_DL_READ_ONLY
+    return versioned_capsule(tensor, flags) if versioned else plain_capsule(tensor)
+
+
+def __dlpack_device__(Tensor self not None):
+    """DLPack's name of the device: (1, 0) for the CPU; BufferError where there is none."""
+    if self.backend == CPU:
+        return (FASTOPS_DL_CPU, 0)
+    if self.backend == CUDA:
+        return (FASTOPS_DL_CUDA, self.device_index)
+    raise errors.InterchangeError(f"__dlpack_device__: DLPack has no name for device '{self.device}'")
+
+
+# -------------------------------------------------------------------------------------------- DLPack: in
+
+cdef void release_plain(Storage *storage) noexcept:
+    fastops_delete_plain(<Plain *>storage.context)
+
+
+cdef void release_versioned(Storage *storage) noexcept:
+    fastops_delete_versioned(<Versioned *>storage.context)
+
+
+cdef object refusal(str text):
+    return errors.InterchangeError("from_dlpack: " + text)
+
+
+cdef int read_layout(Described *given, Py_ssize_t itemsize, Py_ssize_t *sizes, Py_ssize_t *steps,
+                     Py_ssize_t *count) except -1:
+    # Sizes and steps in bytes, checked: what they reach must be addressable. Where a step means nothing, along an axis
+    # of length 1 or in an empty array, whatever stands there is replaced.
+    cdef Py_ssize_t packed = itemsize, low = 0, high = 0, reach
+    cdef int axis, rank = given.rank
+    cdef bint overflow = False
+    count[0] = 1
+    for axis in range(rank):
+        if given.sizes[axis] < 0:
+            raise refusal(f"the capsule has a negative size: {[given.sizes[other] for other in range(rank)]}")
+        sizes[axis] = <Py_ssize_t>given.sizes[axis]
+        if sizes[axis] > 1:
+            overflow |= sizes[axis] != given.sizes[axis] or overflows(packed, sizes[axis], &packed)
+        count[0] *= sizes[axis]
+    if overflow:
+        raise refusal(f"the capsule's shape {shape_tuple(rank, sizes)} of {itemsize}-byte elements exceeds what can be addressed")
+    packed = itemsize
+    for axis in range(rank - 1, -1, -1):
+        if given.steps == NULL or sizes[axis] == 1 or count[0] == 0:
+            steps[axis] = packed
+        else:
+            steps[axis] = <Py_ssize_t>given.steps[axis]
+            overflow |= steps[axis] != given.steps[axis] or steps[axis] < -PY_SSIZE_T_MAX
+            if overflow or overflows(abs(steps[axis]), itemsize, &reach) or overflows(reach, sizes[axis] - 1, &reach):
+                overflow = True
+                break
+            steps[axis] *= itemsize
+            if steps[axis] < 0:
+                overflow |= low < reach - PY_SSIZE_T_MAX
+                low -= 0 if overflow else reach
             else:
-                high += step
+                overflow |= high > PY_SSIZE_T_MAX - itemsize - reach
+                high += 0 if overflow else reach
+            if overflow:
+                break
+        if sizes[axis] > 1:
+            packed *= sizes[axis]
+    if given.steps == NULL and count[0] > 0:
+        high = packed - itemsize
+    cdef uintptr_t first = <uintptr_t>given.data + <uintptr_t>given.offset
+    if not overflow and count[0] > 0:
+        overflow = first < <uintptr_t>(-low) or first + <uintptr_t>high + <uintptr_t>itemsize < first
+    if overflow:
+        raise refusal(f"the capsule's strides reach beyond what can be addressed, for shape {shape_tuple(rank, sizes)}")
+    return 0
+
+cdef Tensor tensor_over(Storage *storage, Described *given, bint read_only):
+    # A tensor over what the capsule describes; it takes over the reference to the storage, unless this raises.
+    cdef Py_ssize_t sizes[MOST_DIMENSIONS]
+    cdef Py_ssize_t steps[MOST_DIMENSIONS]
+    cdef Py_ssize_t count = 0, unit
+    cdef ElementType *element
+    cdef Tensor tensor
+    cdef int axis
+    if given.device_type not in (FASTOPS_DL_CPU, FASTOPS_DL_CUDA_HOST, FASTOPS_DL_ROCM_HOST, FASTOPS_DL_MANAGED):
+        raise refusal(f"the memory is on a device of DLPack's type {given.device_type}, not on the CPU: move it there first, "
+                      "or ask for a copy with device='cpu'")
+    if not 0 <= given.rank <= MOST_DIMENSIONS:
+        raise refusal(f"the capsule has {given.rank} dimensions; an array has 0 to {MOST_DIMENSIONS}")
+    if given.rank > 0 and given.sizes == NULL:
+        raise refusal("the capsule has no shape")
+    dtype = _dtypes.get((given.code, given.bits)) if given.lanes == 1 else None
+    if dtype is None:
+        raise refusal(f"DLPack's dtype of code {given.code}, {given.bits} bits and {given.lanes} lanes is none that a tensor has")
+    element = element_of(dtype)
+    if given.offset > <uint64_t>PY_SSIZE_T_MAX:
+        raise refusal(f"the capsule's offset of {given.offset} bytes exceeds what can be addressed")
+    read_layout(given, element.itemsize, sizes, steps, &count)
+    if count > 0 and given.data == NULL:
+        raise refusal(f"the capsule has no memory for its {count} elements")
+    unit = element.itemsize // 2 if element.kind == c"c" else element.itemsize
+    if count > 0 and (<uintptr_t>given.data + <uintptr_t>given.offset) % <uintptr_t>unit:
+        raise refusal(f"the memory is not aligned for {dtype}: copy it on the producer's side")
+    tensor = new_header(given.rank)
+    for axis in range(given.rank):
+        tensor.sizes[axis] = sizes[axis]
+        tensor.steps[axis] = steps[axis]
+    if count > 0:           # else the storage's own block: some address that is valid
+        storage.data = <char *>given.data + given.offset
+        storage.nbytes = count * element.itemsize
+    storage.flags = READ_ONLY if read_only else 0
+    tensor.storage = storage
+    tensor.data = storage.data
+    tensor.element = element
+    tensor.backend = CPU
+    tensor.device_index = 0
+    tensor.keys = <uint64_t>1 << CPU
+    tensor.flags = 0
     finish_layout(tensor)
-    data = <char *>description.data
-    if tensor.count:
-        if data == NULL:
-            raise BufferError(f"from_dlpack: an array of shape {tensor.shape} has no memory")
-        data += description.byte_offset
-        if <uint64_t>data % <uint64_t>alignment(element):
-            raise BufferError(f"from_dlpack: the memory at {hex(<uint64_t>data)} is not aligned for {dtype}; ask for a copy")
-    else:
-        data = NULL
-    tensor.storage.data, tensor.storage.nbytes = data, high + element.itemsize if tensor.count else 0
-    tensor.data = data
-    track(tensor)
     return tensor
 
 
-cdef Py_ssize_t alignment(ElementType *element) noexcept:
-    return element.itemsize // 2 if element.kind == c"c" else element.itemsize
+def import_capsule(capsule):
+    """A tensor over the memory of a DLPack capsule, which is then used up, and whether its producer copied.
+
+    The producer's deleter is called once: when the memory is no longer needed, or at once where it is refused.
+    TypeError for what is no capsule, BufferError (a ValueError too) for one that is used or cannot be read.
+    """
+    cdef Versioned *versioned
+    cdef Storage *storage
+    cdef uint64_t flags = 0
+    cdef Tensor tensor
+    if not PyCapsule_CheckExact(capsule):
+        raise TypeError(f"from_dlpack: __dlpack__ returned {type(capsule).__name__}, not a capsule")
+    if not (PyCapsule_IsValid(capsule, "dltensor_versioned") or PyCapsule_IsValid(capsule, "dltensor")):
+        name = <bytes>PyCapsule_GetName(capsule) if PyCapsule_GetName(capsule) != NULL else b""
+        if name.startswith(b"used_dltensor"):
+            raise refusal("the capsule is used up: each is good for one import, so ask the producer for another")
+        raise refusal(f"a capsule is called 'dltensor' or 'dltensor_versioned', not {name.decode('ascii', 'replace')!r}")
+    storage = new_storage(0)
+    try:
+        if PyCapsule_IsValid(capsule, "dltensor"):
+            storage.context = PyCapsule_GetPointer(capsule, "dltensor")
+            PyCapsule_SetName(capsule, "used_dltensor")
+            storage.release = release_plain
+            tensor = tensor_over(storage, &(<Plain *>storage.context).tensor, False)
+        else:
+            versioned = <Versioned *>PyCapsule_GetPointer(capsule, "dltensor_versioned")
+            storage.context = versioned
+            PyCapsule_SetName(capsule, "used_dltensor_versioned")
+            storage.release = release_versioned
+            if versioned.major != 1:
+                raise refusal(f"the capsule is of DLPack's version {versioned.major}.{versioned.minor}; version 1 is understood")
+            flags = versioned.flags
+            tensor = tensor_over(storage, &versioned.tensor, flags & FASTOPS_DL_READ_ONLY != 0)
+    except:
+        release_storage(storage)
+        raise
+    return tensor, flags & FASTOPS_DL_COPIED != 0
 
 
-machine.install_method("__dlpack__", to_dlpack)
-machine.install_method("__dlpack_device__", dlpack_device)
+# ------------------------------------------------------------------------------------ NumPy's protocols
+
+def __array__(Tensor self not None, dtype=None, copy=None):
+    """A NumPy array over the same memory; a copy if *copy* is True or *dtype* is another one.
+
+    ValueError if a copy is needed and copy is False.
+    """
+    require_memory(self, "__array__")
+    array = to_ndarray(self)
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+        if dtype != array.dtype:
+            if copy is not None and not copy:
+                raise ValueError(f"__array__: a copy is needed to make {dtype} of {array.dtype}, and copy=False")
+            return array.astype(dtype)
+    return array.copy("K") if copy else array
+
+
+def array_interface(Tensor self not None):
+    """NumPy's description of the memory, version 3; the dict keeps the memory alive. None beside the CPU."""
+    try:
+        require_memory(self, "__array_interface__")
+    except BufferError as error:
+        raise AttributeError(str(error)) from None      # so that hasattr says no
+    dtype = self.dtype
+    return {"version": 3, "shape": self.shape, "typestr": dtype.str, "descr": [("", dtype.str)],
+            "data": (<uintptr_t>self.data, is_read_only(self)),
+            "strides": None if self.flags & CONTIGUOUS else self.strides, "__ref": self}
+
+
+# ------------------------------------------------------------------------------------ facts about memory
+
+def memory_owner(Tensor tensor not None):
+    """The Python object whose memory this is; None where fastops or a DLPack producer allocated it."""
+    return None if tensor.storage.owner == NULL else <object>tensor.storage.owner
+
+
+def fills_memory(Tensor tensor not None):
+    """Whether fastops allocated the memory, and the tensor reaches over all of it."""
+    cdef bint own = tensor.backend != META and tensor.storage.owner == NULL and tensor.storage.release == NULL
+    return own and tensor.count * tensor.element.itemsize >= tensor.storage.nbytes
+
+
+def is_column_major(Tensor tensor not None):
+    """Whether the elements lie in memory in column-major order without gaps."""
+    cdef Py_ssize_t expected = tensor.element.itemsize
+    cdef int axis
+    for axis in range(tensor.rank):
+        if tensor.sizes[axis] != 1 and tensor.steps[axis] != expected:
+            return tensor.count == 0
+        expected *= tensor.sizes[axis]
+    return True
+
+
+def set_writable(Tensor tensor not None, bint writable):
+    """Make *tensor* read-only, or writable again where it was made read-only itself; views made meanwhile stay so.
+
+    ValueError for memory that is read-only, or for a view of a tensor that is.
+    """
+    if not writable:
+        if not is_read_only(tensor):
+            tensor.flags |= READ_ONLY | SET_HERE
+    elif is_read_only(tensor):
+        if tensor.storage.flags & READ_ONLY or not tensor.flags & SET_HERE:
+            raise ValueError("setflags: this memory is read-only, or the array is a view of a read-only one: write into a copy")
+        tensor.flags &= ~<uint32_t>(READ_ONLY | SET_HERE)
+
+
+machine.install_method("__dlpack__", __dlpack__)
+machine.install_method("__dlpack_device__", __dlpack_device__)
+machine.install_method("__array__", __array__)
+machine.install_method("__array_interface__", property(array_interface))

@@ -31,3 +31,11 @@ class DestroyedError(AssertionError, RuntimeError):
 
 class DestroyedOperatorError(RuntimeError):
     """An operator is called after the library that defined it is gone."""
+
+
+class InterchangeError(BufferError, ValueError):
+    """Memory cannot be handed to another library, or taken from one, as asked."""
+
+
+class ProtocolError(TypeError, AttributeError):
+    """An object lacks the methods by which it would hand out its memory."""

@@ -1,35 +1,227 @@
-"""Arrays in files, in NumPy's own formats: ``.npy``, ``.npz``, text and raw bytes."""
+"""Arrays in files, in NumPy's own formats: ``.npy``, ``.npz``, text and raw bytes; and out of buffers and iterators."""
 
-import collections.abc
+import os
+from collections.abc import Mapping
 
 import numpy as np
 
-from fastops._dispatch import Tensor
 from fastops._loops import as_ndarray, share_ndarray
+from fastops.ops.create import asarray
 
 
-def _tensor(array, what):
-    # An array out of a file as a tensor over the same memory.
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"load: {what} holds a Python object, not an array; numpy.load reads it")
-    if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16 or array.dtype == np.longdouble:
-        raise TypeError(f"load: {what} holds an array of dtype {array.dtype}, which tensors do not have; numpy.load reads it")
-    return share_ndarray(array)
+def frombuffer(buffer, dtype=float, count=-1, offset=0):
+    """A tensor over the memory of any object with a buffer: one-dimensional, read-only where the buffer is.
+
+    Memory that is not aligned for the dtype is copied. ValueError where the buffer is too small or no whole number of
+    elements.
+
+    Notes
+    -----
+    NumPy: ``numpy.frombuffer``.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.frombuffer(bytearray(b"fast"), dtype="uint8")
+    tensor([102,  97, 115, 116], dtype=uint8)
+    """
+    return _shared("frombuffer", np.frombuffer(buffer, _element("frombuffer", dtype), count, offset))
 
 
-def _array(value):
-    return as_ndarray(value) if isinstance(value, Tensor) else np.asarray(value)
+def fromiter(iter, dtype, count=-1):
+    """A one-dimensional tensor of the numbers that an iterator yields; ValueError if there are fewer than count.
+
+    Notes
+    -----
+    NumPy: ``numpy.fromiter``.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.fromiter((n * n for n in range(4)), dtype=int)
+    tensor([0, 1, 4, 9])
+    """
+    return _shared("fromiter", np.fromiter(iter, _element("fromiter", dtype), count))
 
 
-class ArchiveOfTensors(collections.abc.Mapping):
-    """The arrays of a ``.npz`` file by name, each read when it is asked for; a context manager that closes the file."""
+def fromstring(string, dtype=float, count=-1, *, sep):
+    """A one-dimensional tensor of the numbers written in *string*, with *sep* between them.
 
-    def __init__(self, archive):
+    ValueError if sep is empty: ``frombuffer`` reads binary data.
+
+    Notes
+    -----
+    NumPy: ``numpy.fromstring``.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.fromstring("1 2 3", sep=" ")
+    tensor([1., 2., 3.])
+    """
+    if not sep:
+        raise ValueError("fromstring: the separator is empty; frombuffer reads binary data")
+    return _shared("fromstring", np.fromstring(string, _element("fromstring", dtype), count, sep=sep))
+
+
+# Files
+
+def fromfile(file, dtype=float, count=-1, sep="", offset=0):
+    """A one-dimensional tensor of the raw numbers in a file, or of those written in it with *sep* between them.
+
+    The file says nothing of dtype or shape: ``save`` and ``load`` keep both.
+
+    Notes
+    -----
+    NumPy: ``numpy.fromfile``.
+    """
+    return _shared("fromfile", np.fromfile(file, _element("fromfile", dtype), count, sep, offset))
+
+
+def save(file, arr, allow_pickle=False):
+    """Write an array to a file in NumPy's format ``.npy``; a name without that ending gets it.
+
+    Parameters
+    ----------
+    file : path or file object
+    arr : array_like
+    allow_pickle : bool
+        Taken as NumPy takes it; no tensor holds objects, so nothing is ever pickled.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is none that a tensor can have: objects, records, strings.
+
+    Notes
+    -----
+    NumPy: ``numpy.save``.
+    """
+    np.save(file, array_of("save", arr), allow_pickle=False)
+
+
+def savez(file, *args, allow_pickle=False, **kwds):
+    """Write several arrays to one file in NumPy's format ``.npz``, under their keywords, or arr_0, arr_1 and so on.
+
+    TypeError for an array whose dtype no tensor can have.
+
+    Notes
+    -----
+    NumPy: ``numpy.savez``.
+    """
+    np.savez(file, *[array_of("savez", arr) for arr in args], **{name: array_of("savez", arr) for name, arr in kwds.items()})
+
+
+def savez_compressed(file, *args, allow_pickle=False, **kwds):
+    """``savez``, with each array compressed.
+
+    Notes
+    -----
+    NumPy: ``numpy.savez_compressed``.
+    """
+    np.savez_compressed(file, *[array_of("savez_compressed", arr) for arr in args],
+                        **{name: array_of("savez_compressed", arr) for name, arr in kwds.items()})
+
+
+def load(file, mmap_mode=None, allow_pickle=False, *, max_header_size=10000):
+    """Read what ``save`` or ``savez`` wrote, NumPy's too.
+
+    Parameters
+    ----------
+    file : path or file object
+        Of the format ``.npy`` or ``.npz``.
+    mmap_mode : {None, 'r', 'r+', 'c'}
+        Not to read the file but to map it into memory: for reading, for writing into the file, or for writing into
+        memory only. ``.npz`` files are always read.
+    allow_pickle : bool
+        Whether to run pickles that the file holds. They can do anything: leave it for files from strangers.
+    max_header_size : int
+        The longest description of an array that is parsed.
+
+    Returns
+    -------
+    Tensor or Archive
+        An Archive for ``.npz``: a mapping from names to tensors that reads them when asked; close it, or use it in
+        ``with``.
+
+    Raises
+    ------
+    OSError, EOFError, ValueError
+        If the file is missing, empty, cut off, damaged, or holds a pickle. The message has the file's name.
+    TypeError
+        If the array's dtype is none that a tensor can have: objects, records, strings.
+
+    Notes
+    -----
+    NumPy: ``numpy.load``.
+    """
+    if mmap_mode not in (None, "r", "r+", "c"):
+        raise ValueError(f"load: mmap_mode is None, 'r', 'r+' or 'c', not {mmap_mode!r}")
+    name = _file_name(file)
+    options = dict(allow_pickle=allow_pickle, max_header_size=max_header_size)
+    with _Reading(name):
+        if mmap_mode == "r+":           # which would make a file longer that is cut off
+            np.load(file, "r", **options)
+        found = np.load(file, mmap_mode, **options)
+    if isinstance(found, np.lib.npyio.NpzFile):
+        return Archive(found, name)
+    return _shared(f"load: {name}", found)
+
+
+class _Reading:
+    """Within it, whatever NumPy, zipfile or zlib say of a bad file becomes an error that names the file."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if error is None or not isinstance(error, Exception):
+            return
+        if isinstance(error, OSError) and (error.filename is not None or error.errno is not None):
+            return                      # the system's own errors name the file
+        text = f"load: {self.name}: {error or type(error).__name__}"
+        if "Object arrays" in str(error):
+            raise TypeError(f"load: {self.name}: an array of dtype object cannot be a tensor") from None
+        if isinstance(error, EOFError):
+            raise EOFError(text) from None
+        raise ValueError(text) from error
+
+
+class Archive(Mapping):
+    """The arrays of an ``.npz`` file by name; each is read, as a Tensor, whenever it is asked for.
+
+    >>> import io
+    >>> import fastops as fo
+    >>> file = io.BytesIO()
+    >>> fo.savez(file, weights=[1.0, 2.0], bias=[3.0])
+    >>> _ = file.seek(0)
+    >>> with fo.load(file) as archive:
+    ...     list(archive), archive["bias"]
+    (['weights', 'bias'], tensor([3.]))
+    """
+
+    def __init__(self, archive, name):
         self._archive = archive
-        self.files = archive.files
+        self._name = name
+        self.files = list(archive.files)
 
-    def __getitem__(self, name):
-        return _tensor(self._archive[name], f"{name!r}")
+    def __getitem__(self, key):
+        if self._archive is None:
+            raise ValueError(f"load: {self._name} is closed")
+        if key not in self._archive:
+            raise KeyError(f"{key!r} is not in {self._name}, which holds {', '.join(self.files) or 'nothing'}")
+        where = f"{self._name}, {key!r}"
+        with _Reading(where):
+            found = self._archive[key]
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"load: {where}: no array, but {len(found)} bytes of something else")
+        return _shared(f"load: {where}", found)
+
+    def __contains__(self, key):
+        return key in self.files
 
     def __iter__(self):
         return iter(self.files)
@@ -37,12 +229,11 @@ class ArchiveOfTensors(collections.abc.Mapping):
     def __len__(self):
         return len(self.files)
 
-    def __contains__(self, name):
-        return name in self._archive
-
     def close(self):
-        """Close the file."""
-        self._archive.close()
+        """Close the file; what was read stays."""
+        if self._archive is not None:
+            self._archive.close()
+            self._archive = None
 
     def __enter__(self):
         return self
@@ -51,91 +242,84 @@ class ArchiveOfTensors(collections.abc.Mapping):
         self.close()
 
     def __repr__(self):
-        return f"ArchiveOfTensors({', '.join(self.files)})"
+        return f"Archive({self._name!r}: {', '.join(self.files)})"
 
 
-def load(file, mmap_mode=None, allow_pickle=False, **options):
-    """The tensor of a ``.npy`` file, or the tensors of a ``.npz`` file by name.
+def loadtxt(fname, dtype=float, comments="#", delimiter=None, converters=None, skiprows=0, usecols=None, unpack=False,
+            ndmin=0, encoding=None, max_rows=None, *, quotechar=None):
+    """A tensor of the numbers in a text file, a row a line.
 
-    Parameters
-    ----------
-    file : path or file
-        What ``save``, ``savez`` or NumPy's functions of these names have written.
-    mmap_mode : str, optional
-        "r", "r+", "w+" or "c": the tensor lies over the file itself, which is read as its elements are.
-    allow_pickle : bool
-        Whether pickled objects are read, which can run any code; no tensor needs it.
-    **options
-        ``max_header_size`` and the like, as in NumPy.
+    Parameters and errors are those of ``numpy.loadtxt``; TypeError for a dtype that no tensor can have.
 
-    Raises
-    ------
-    ValueError
-        If the file is malformed, cut off, or holds Python objects.
-    TypeError
-        If it holds an array of a dtype that tensors do not have.
-    OSError
-        If it cannot be read.
-
-    Notes
-    -----
-    NumPy: ``numpy.load``.
-
-    >>> import fastops as fo, io
-    >>> file = io.BytesIO()
-    >>> fo.save(file, fo.asarray([1, 2]))
-    >>> fo.load(io.BytesIO(file.getvalue()))
-    tensor([1, 2])
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.loadtxt(["1 2", "3 4"], dtype=int)
+    tensor([[1, 2],
+            [3, 4]])
     """
+    return _shared("loadtxt", np.loadtxt(fname, _element("loadtxt", dtype), comments, delimiter, converters, skiprows, usecols,
+                                         unpack, ndmin, encoding, max_rows, quotechar=quotechar))
+
+
+def genfromtxt(fname, dtype=float, *args, **kwargs):
+    """A tensor of the numbers in a text file in which some may be missing.
+
+    Parameters and errors are those of ``numpy.genfromtxt``; TypeError where the columns have several dtypes.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> fo.genfromtxt(["1,2", "3,"], delimiter=",")
+    tensor([[ 1.,  2.],
+            [ 3., nan]])
+    """
+    return _shared("genfromtxt", np.genfromtxt(fname, dtype, *args, **kwargs))
+
+
+def savetxt(fname, X, fmt="%.18e", delimiter=" ", newline="\n", header="", footer="", comments="# ", encoding=None):
+    """Write an array of one or two dimensions to a text file, a row a line; parameters are ``numpy.savetxt``'s."""
+    np.savetxt(fname, array_of("savetxt", X), fmt, delimiter, newline, header, footer, comments, encoding)
+
+
+def _file_name(file):
+    # What to call a file in messages: its path, the name of an open one, or what kind of object it is.
+    name = getattr(file, "name", file)
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else f"<{type(file).__name__}>"
+
+
+def _element(name, dtype):
+    # A dtype that a tensor can have, before anything is read.
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "biufc":
+        raise TypeError(f"{name}: dtype {dtype} cannot be a tensor's")
+    return dtype
+
+
+def _shared(name, array):
+    # A tensor over what NumPy made, which may be nothing that a tensor can be.
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name}: {type(array).__name__} is no array of numbers")
     try:
-        found = np.load(file, mmap_mode=mmap_mode, allow_pickle=allow_pickle, **options)
-    except (EOFError, SyntaxError, KeyError, IndexError, UnicodeError, TypeError, AttributeError, OverflowError, MemoryError,
-            RecursionError) as error:
-        raise ValueError(f"load: {file!r} is no file of arrays, or is damaged: {error}") from error
-    return ArchiveOfTensors(found) if isinstance(found, np.lib.npyio.NpzFile) else _tensor(found, repr(file))
+        return share_ndarray(array)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
 
 
-def save(file, arr):
-    """Write an array into a ``.npy`` file, NumPy's format. Raises OSError if that cannot be.
-
-    NumPy: ``numpy.save``.
-    """
-    np.save(file, _array(arr), allow_pickle=False)
-
-
-def savez(file, *args, **kwds):
-    """Write several arrays into one ``.npz`` file, by name or as arr_0, arr_1, ...; NumPy: ``numpy.savez``."""
-    np.savez(file, *map(_array, args), allow_pickle=False, **{name: _array(value) for name, value in kwds.items()})
+def array_of(name, value):
+    """A NumPy array over a tensor, or over what becomes one; *name* is the function that the message names."""
+    try:
+        tensor = asarray(value)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    return memory_of(tensor, name)
 
 
-def savez_compressed(file, *args, **kwds):
-    """Write several arrays into one compressed ``.npz`` file; NumPy: ``numpy.savez_compressed``."""
-    np.savez_compressed(file, *map(_array, args), allow_pickle=False, **{name: _array(value) for name, value in kwds.items()})
-
-
-def savetxt(fname, X, *args, **kwds):
-    """Write an array of one or two axes as text; the arguments are those of ``numpy.savetxt``."""
-    np.savetxt(fname, _array(X), *args, **kwds)
-
-
-def _reader(function, summary):
-    def read(*args, **kwds):
-        result = function(*args, **kwds)
-        if isinstance(result, (list, tuple)):
-            return type(result)([_tensor(part, "it") for part in result])
-        return _tensor(result, "it")
-
-    read.__name__ = read.__qualname__ = function.__name__
-    read.__doc__ = f"{summary} The arguments and errors are those of ``numpy.{function.__name__}``."
-    return read
-
-
-loadtxt = _reader(np.loadtxt, "The numbers of a text file.")
-genfromtxt = _reader(np.genfromtxt, "The numbers of a text file in which some may be missing.")
-fromfile = _reader(np.fromfile, "The numbers of a file of raw bytes, or of text.")
-frombuffer = _reader(np.frombuffer, "A tensor over the memory of an object with a buffer.")
-fromiter = _reader(np.fromiter, "The numbers that an iterator yields.")
-fromstring = _reader(np.fromstring, "The numbers in a string of text.")
+def memory_of(tensor, name):
+    """A NumPy array over a tensor's memory; TypeError where there is none."""
+    if tensor.device != "cpu":
+        raise TypeError(f"{name}: a tensor on device '{tensor.device}' has no values to read")
+    return as_ndarray(tensor)
 
 
 def memmap(filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C"):
@@ -143,4 +327,4 @@ def memmap(filename, dtype=np.uint8, mode="r+", offset=0, shape=None, order="C")
 
     *mode* is "r", "r+", "w+" or "c" (written to memory only). Raises what ``numpy.memmap`` raises.
     """
-    return _tensor(np.memmap(filename, dtype, mode, offset, shape, order), repr(filename))
+    return _shared("memmap", np.memmap(filename, _element("memmap", dtype), mode, offset, shape, order))

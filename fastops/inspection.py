@@ -288,28 +288,6 @@ def iterable(y):
     return np.iterable(y)
 
 
-def shares_memory(a, b, /, max_work=None):
-    """Whether the arrays have a byte in common; ``numpy.shares_memory``.
-
-    >>> import fastops as fo
-    >>> x = fo.ones(4)
-    >>> fo.shares_memory(x[::2], x[1::2]), fo.shares_memory(x[:2], x[1:])
-    (False, True)
-    """
-    return np.shares_memory(np.asarray(a), np.asarray(b), max_work)
-
-
-def may_share_memory(a, b, /, max_work=None):
-    """Whether the arrays' bounds in memory overlap; ``numpy.may_share_memory``.
-
-    >>> import fastops as fo
-    >>> x = fo.ones(4)
-    >>> fo.may_share_memory(x[::2], x[1::2])
-    True
-    """
-    return np.may_share_memory(np.asarray(a), np.asarray(b), max_work)
-
-
 # NumPy's own, which read no arrays: what they say and set holds here too.
 issubdtype, mintypecode, typename = np.issubdtype, np.mintypecode, np.typename
 errstate, geterr, seterr, geterrcall, seterrcall = np.errstate, np.geterr, np.seterr, np.geterrcall, np.seterrcall

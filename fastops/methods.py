@@ -132,4 +132,3 @@ def dumps(self):
 for _method in (view, contiguous, clone, unsqueeze, movedim, permute, expand, dumps, *map(_new, (empty, zeros, ones, full))):
     machine.install_method(_method.__name__, _method)
 machine.install_method("flat", property(FlatIterator, _set_flat))
-machine.install_method("__class_getitem__", classmethod(lambda cls, parameters: cls))

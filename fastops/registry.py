@@ -5,7 +5,7 @@ there again when it is defined anew.
 """
 
 from fastops import errors
-from fastops._dispatch import DispatchKey, Kernel, Operator
+from fastops._dispatch import DispatchKey, Kernel, Operator, install_hook
 
 operators = {}      # "namespace::name" or "namespace::name.overload" -> Operator, in the order of definition
 tables = {}         # the same names -> {registration key: Kernel}; the machine reads these dicts
@@ -90,3 +90,18 @@ def refold(name):
 def key_name(key):
     """The name of a registration key, for messages."""
     return DispatchKey(int(key)).name
+
+
+def find(name):
+    """The operator of a qualified name, as pickles keep it."""
+    return operators[name]
+
+
+def pickled(operator):
+    """What pickle keeps of an operator: the name, for ours; a user's lives in the process that registered it: TypeError."""
+    if operator.namespace != "fastops":
+        raise TypeError(f"{operator} cannot be pickled: an operator lives in the process that registered it")
+    return find, (operator.name(),)
+
+
+install_hook("pickle", pickled)

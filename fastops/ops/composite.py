@@ -3,7 +3,7 @@
 import numpy as np
 
 from fastops import samples
-from fastops._dispatch import as_tensor
+from fastops._dispatch import Tensor, as_tensor
 from fastops.ops.create import arange, full_like
 from fastops.ops.elementwise import (abs, divide, equal, isfinite, isinf, isnan, less_equal, logical_and, multiply,
                                      not_equal, positive, pow, rint, signbit, sin, subtract, trunc, where)
@@ -301,7 +301,7 @@ tensor([[1, 3],
 def _meshgrid(arrays, *, indexing="xy", sparse=False, copy=True):
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    arrays = _several(arrays)
+    arrays = _several([arrays] if isinstance(arrays, Tensor) else arrays)      # one array alone
     count = len(arrays)
     lifted = [reshape(array, (1,) * place + (-1,) + (1,) * (count - 1 - place)) for place, array in enumerate(arrays)]
     shape = tuple([array.size for array in arrays])
