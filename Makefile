@@ -9,12 +9,15 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+# Whose needs the environment gets; the tests of a library that is not there are skipped.
+EXTRAS ?= test ecosystem typing
 RUN = $(VENV)/bin/python
 BUILT = $(VENV)/.built
 SOURCES = $(shell find fastops -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
-# The needs stand once, in pyproject.toml; this prints those to build with and those to test with.
-NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
-    print(*project["build-system"]["requires"], *project["project"]["optional-dependencies"]["test"], sep="\n")
+# The needs stand once, in pyproject.toml; this prints those to build with and those to test with: the libraries that take
+# foreign arrays and the type checkers too. Whatever is not there is skipped, with the reason.
+NEEDS = import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); extras = project["project"]["optional-dependencies"]; \
+    print(*project["build-system"]["requires"], *[need for extra in "$(EXTRAS)".split() for need in extras[extra]], sep="\n")
 
 .PHONY: demo test test-smoke test-all bench sanitize clean
 

@@ -135,7 +135,7 @@ cdef class Operator:
     cdef int parameter_count
     cdef int positional_count
     cdef int positional_only_count
-    cdef int gather             # parameter that takes surplus positional arguments, -1 for none
+    cdef readonly int gather    # parameter that takes surplus positional arguments, -1 for none
     cdef int device_position    # parameter of type Device, -1 for none
     cdef PyObject *names[64]    # interned; MAXIMUM_PARAMETERS; owned by `parameters`
     cdef readonly bint checked  # arguments converted and results checked against the schema
