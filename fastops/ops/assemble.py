@@ -249,18 +249,12 @@ tensor([5, 7])""")
 def _insert(x, obj, values, /, axis=None):
     x, axis = along(as_tensor(x), axis, "insert")
     length = x.shape[axis]
-    places, single = _chosen("insert", obj, length, 1)
+    places, scalar = _chosen("insert", obj, length, 1)
     values = as_tensor(values).astype(x.dtype)
-    if single:
-        values = moveaxis(atleast_1d(values), 0, axis) if values.ndim >= x.ndim > 1 and values.ndim != 1 else values
-        if values.ndim < x.ndim:
-            shape = x.shape[:axis] + x.shape[axis + 1:]
-            if values.ndim == 1 and x.ndim == 1:
-                pass
-            else:
-                values = reshape(broadcast_to(values, shape), (*shape[:axis], 1, *shape[axis:]))
-        count = values.shape[axis] if values.ndim == x.ndim else 1
-        places = np.full(count, places[0])
+    if len(places) == 1:            # one place takes as many slices as there are
+        values = reshape(values, (1,) * (x.ndim - values.ndim) + values.shape) if values.ndim < x.ndim else values
+        values = moveaxis(values, 0, axis) if scalar else values
+        places = np.full(values.shape[axis], places[0])
     count = len(places)
     values = broadcast_to(values, (*x.shape[:axis], count, *x.shape[axis + 1:]))
     order = np.argsort(places, kind="stable")
