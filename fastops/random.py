@@ -503,29 +503,37 @@ def default_rng(seed=None):
     return seed if isinstance(seed, Generator) else Generator(seed)
 
 
-# One generator for the functions of this module; a forked process has another stream.
+# One generator for the functions of this module, made when it is first used; a forked process has another stream.
 
-_default = Generator()
+_default = None
 
 
-def _reseed():
-    _default.bit_generator = BitGenerator()
+def _generator():
+    global _default
+    if _default is None:
+        _default = Generator()
+    return _default
+
+
+def _forget():
+    global _default
+    _default = None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reseed)
+    os.register_at_fork(after_in_child=_forget)
 
 
 def seed(seed=None):
     """Start the stream of this module's functions anew; after a fork each process has its own again."""
-    _default.bit_generator = BitGenerator(seed)
+    _generator().bit_generator = BitGenerator(seed)
 
 
 def _of_default(name):
     method = getattr(Generator, name)
 
     def function(*args, **kwargs):
-        return getattr(_default, name)(*args, **kwargs)
+        return getattr(_generator(), name)(*args, **kwargs)
 
     signature = inspect.signature(method)
     function.__name__ = function.__qualname__ = name
@@ -540,22 +548,22 @@ globals().update({name: _of_default(name) for name in _METHODS})
 
 def rand(*shape):
     """Uniform numbers from 0 to 1 of a shape given size by size; ``numpy.random.rand``."""
-    return _default.random(shape)
+    return _generator().random(shape)
 
 
 def randn(*shape):
     """Normal numbers of a shape given size by size; ``numpy.random.randn``."""
-    return _default.standard_normal(shape)
+    return _generator().standard_normal(shape)
 
 
 def randint(low, high=None, size=None, dtype=np.int64):
     """Whole numbers from low to high, high left out; ``numpy.random.randint``."""
-    return _default.integers(low, high, size, dtype)
+    return _generator().integers(low, high, size, dtype)
 
 
 def random_sample(size=None):
     """Uniform numbers from 0 to 1; ``numpy.random.random_sample``."""
-    return _default.random(size)
+    return _generator().random(size)
 
 
 __all__ = ["BitGenerator", "Generator", "default_rng", "draw", "rand", "randint", "randn", "random_sample", "seed", *_METHODS]
