@@ -291,12 +291,17 @@ def name_line(name, value, module):
     return f"{name}: Any"
 
 
+def submodules():
+    """The modules of the package by name, but those whose name a function has taken."""
+    found = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("_")} | {"lib"}
+    return sorted(name for name in found if isinstance(getattr(fo, name, fo), types.ModuleType))
+
+
 def main_stub():
     names = {name: value for name, value in sorted(vars(fo).items()) if not name.startswith("_") and not isinstance(value, types.ModuleType)}
     known = {"Tensor", "device", "DispatchKey", "DispatchKeySet", "OpOverload", "ndarray"}
     lines = [HEADER.replace("import numpy as np\n", "import numpy as np\n\n" + "\n".join(
-        f"from fastops import {name} as {name}" for name, value in sorted(vars(fo).items())
-        if isinstance(value, types.ModuleType) and not name.startswith("_") and (name in MODULES or (PACKAGE / f"{name}.py").exists() or name == "lib"))
+        f"from fastops import {name} as {name}" for name in submodules())
         + "\nfrom numpy import exceptions as exceptions\n", 1), machine_lines(), tensor_lines(), "ndarray = Tensor", "", ALIASES]
     lines += [name_line(name, value, "") for name, value in names.items() if name not in known]
     lines += ["", "__version__: str", "__array_api_version__: str", "def __array_namespace_info__() -> Any: ...", ""]

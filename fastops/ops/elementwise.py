@@ -410,7 +410,11 @@ where = declare(
 tensor([1, 6])""")
 
 
-def _clip(x, min=None, max=None, *, out=None):
+def _clip(x, min=None, max=None, out=None, *, a_min=None, a_max=None):
+    if a_min is not None or a_max is not None:          # NumPy's older names
+        if min is not None or max is not None:
+            raise ValueError("clip: the bounds are given as min and max or as a_min and a_max, not both")
+        min, max = a_min, a_max
     if min is None and max is None:
         return positive(x, out=out)
     if min is not None:
@@ -427,7 +431,7 @@ def _clip_samples(rng):
 
 
 clip = composite(
-    "clip(Array x, /, Array? min=None, Array? max=None, *, Tensor(a!)? out=None) -> Tensor",
+    "clip(Array x, /, Array? min=None, Array? max=None, Tensor(a!)? out=None, *, Array? a_min=None, Array? a_max=None) -> Tensor",
     "x, but min where it is below min and max where it is above max.", _clip, methods=("clip",),
     notes=BINARY_NOTES.format(result="", source="NumPy: ``numpy.clip``.").replace(
         "x1, x2 : array_like", "x, min, max : array_like, None for no bound"),
