@@ -10,7 +10,7 @@ from fastops._loops import as_ndarray, share_ndarray
 from fastops.ops.composite import NUMPY
 from fastops.ops.create import full
 from fastops.ops.families import composite, values_of
-from fastops.ops.shape import (along, atleast_1d, atleast_3d, broadcast_to, concat, copy, moveaxis, normalized, ravel, reshape,
+from fastops.ops.shape import (along, atleast_3d, broadcast_to, concat, copy, moveaxis, normalized, ravel, reshape,
                                take)
 from fastops.samples import Sample
 
