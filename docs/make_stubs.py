@@ -159,7 +159,7 @@ def result_of(name, *, in_random=False):
 
 PROPERTIES = {"shape": "tuple[int, ...]", "ndim": "int", "size": "int", "dtype": "np.dtype[Any]", "itemsize": "int", "nbytes": "int",
               "strides": "tuple[int, ...]", "device": "device", "_version": "int", "writeable": "bool", "T": "Tensor", "mT": "Tensor", "real": "Tensor",
-              "imag": "Tensor", "flat": "Any", "flags": "Any", "base": "Any", "data": "memoryview", "__array_interface__": "dict[str, Any]"}
+              "imag": "Tensor", "flat": "Any", "flags": "Any", "base": "Any", "data": "memoryview", "ctypes": "Any", "__array_interface__": "dict[str, Any]"}
 SETTABLE = {"real", "imag", "flat"}
 BINARY = "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
 SPECIAL = '''    def __init__(self, source: Any = ..., *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None) -> None: ...

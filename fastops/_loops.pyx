@@ -180,6 +180,14 @@ def share_ndarray(array not None):
     return from_ndarray(array)
 
 
+def copy_ndarray(array not None):
+    """A tensor with memory of its own, aligned to 64 bytes, and the values of a NumPy array, in its memory order."""
+    cdef Tensor source = share_ndarray(array)
+    cdef Tensor result = new_strided(source.rank, source.sizes, NULL if source.flags & CONTIGUOUS else source.steps, source.element, CPU, 0)
+    copy_into(result, source)
+    return result
+
+
 # ------------------------------------------------------------------------------------- floating-point status
 
 cdef int floating_point_begin() noexcept nogil:

@@ -129,6 +129,16 @@ def dumps(self):
     return pickle.dumps(self)
 
 
-for _method in (view, contiguous, clone, unsqueeze, movedim, permute, expand, dumps, *map(_new, (empty, zeros, ones, full))):
+def dump(self, file):
+    """Write the tensor's pickle into a file, given by its path or open; ``numpy.ndarray.dump``."""
+    if hasattr(file, "write"):
+        pickle.dump(self, file)
+    else:
+        with open(file, "wb") as opened:
+            pickle.dump(self, opened)
+
+
+for _method in (view, contiguous, clone, unsqueeze, movedim, permute, expand, dump, dumps, *map(_new, (empty, zeros, ones, full))):
     machine.install_method(_method.__name__, _method)
-machine.install_method("flat", property(FlatIterator, _set_flat))
+machine.install_method("flat", property(FlatIterator, _set_flat, doc="The elements in row-major order; see FlatIterator."))
+machine.install_method("ctypes", property(lambda self: as_ndarray(self).ctypes, doc="The memory for ctypes; ``numpy.ndarray.ctypes``."))

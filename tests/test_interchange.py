@@ -961,7 +961,7 @@ def test_owners():
 
 
 @pytest.mark.parametrize("make", [
-    lambda n: fo.empty(n), lambda n: fo.zeros(n, dtype="u1"), lambda n: fo.ones(n) + 1, lambda n: fo.sin(fo.ones(n)),
+    lambda n: fo.empty(n), lambda n: fo.asarray([1.0] * n), lambda n: fo.array(np.ones(n)), lambda n: fo.asarray(np.ones(n), copy=True), lambda n: fo.zeros(n, dtype="u1"), lambda n: fo.ones(n) + 1, lambda n: fo.sin(fo.ones(n)),
     lambda n: fo.ones((n, 2)).sum(axis=1), lambda n: fo.ones((n, 2)) @ fo.ones((2, 3)), lambda n: fo.ones(n).copy(),
     lambda n: copy.deepcopy(fo.asarray(np.ones(n))), lambda n: fo.ones(n).astype("f4"),
     lambda n: np.from_dlpack(fo.flip(fo.ones(n)))])

@@ -9,7 +9,7 @@ from fastops import _dispatch as machine
 from fastops import errors, samples
 from fastops._create import Arange, Fill, FillLike, empty_meta
 from fastops._dispatch import DispatchKey, Tensor
-from fastops._loops import as_ndarray, share_ndarray
+from fastops._loops import as_ndarray, copy_ndarray, share_ndarray
 from fastops.declare import declare
 
 PYTHON_VALUES = frozenset({bool, int, float, complex, list, tuple, range})
@@ -387,7 +387,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
         array = np.asarray(obj)
         if array.dtype == object:
             raise errors.NoArrayError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
-        tensor = share_ndarray(array)
+        tensor = copy_ndarray(array) if owned else share_ndarray(array)
     converted = tensor
     if dtype is not None and np.dtype(dtype) != tensor.dtype:
         if owned and isinstance(obj, (int, list, tuple)) and np.dtype(dtype).kind in "iu":
@@ -395,7 +395,7 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
         else:
             converted = share_ndarray(as_ndarray(tensor).astype(dtype))
     elif copy and not owned:
-        converted = share_ndarray(as_ndarray(tensor).copy())
+        converted = copy_ndarray(as_ndarray(tensor))
     if order is not None:
         converted = converted.astype(converted.dtype, order, copy=False)
     if converted is not tensor and copy is False:
