@@ -7,3 +7,5 @@ from hypothesis import settings
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
+
+collect_ignore = ["typing_errors.py"]       # a program that is wrong in every line, for test_typing.py
