@@ -259,8 +259,16 @@ cdef Parameter parameter(str name, object kind, bint keyword_only, bint position
     return result
 
 
+cdef dict made = {}             # lists of Arguments by identity -> (the list, its Parameters): many operators share theirs
+
+
 def parameters(arguments):
-    """A Parameter for each Argument of a schema's arguments or results."""
-    return [parameter(argument.name, argument.type, argument.kwarg_only, argument.positional_only,
-                      not argument.has_default_value(), argument.default_value if argument.has_default_value() else None)
-            for argument in arguments]
+    """A Parameter for each Argument of a schema's arguments or results; one list for one list."""
+    known = made.get(id(arguments))
+    if known is not None and known[0] is arguments:
+        return known[1]
+    result = [parameter(argument.name, argument.type, argument.kwarg_only, argument.positional_only,
+                        not argument.has_default_value(), argument.default_value if argument.has_default_value() else None)
+              for argument in arguments]
+    made[id(arguments)] = arguments, result
+    return result

@@ -42,10 +42,8 @@ def declare(schema, summary, *, kernels, family, samples, reference=None, notes=
     meet a Tensor (``numpy.add.reduce`` for ``sum``).
     """
     parsed = parse_schema(f"fastops::{module}_{schema}" if module else "fastops::" + schema)
-    operator = registry.define(parsed, checked=False, gather=gather)
-    for key, kernel in kernels.items():
-        operator.kernels[int(key)] = kernel if isinstance(kernel, machine.Kernel) else machine.Kernel(kernel)
-    operator.refold()
+    operator = registry.define(parsed, checked=False, gather=gather, kernels={
+        int(key): kernel if isinstance(kernel, machine.Kernel) else machine.Kernel(kernel) for key, kernel in kernels.items()})
     operator.rules = Rules(reference, samples, family, tuple(answers))
     operator.__name__ = operator.__qualname__ = parsed.opname.removeprefix(module + "_") if module else parsed.opname
     operator.__module__ = caller_module()

@@ -40,12 +40,13 @@ def table(name):
     return tables.setdefault(name, {})
 
 
-def define(schema, *, checked=True, gather=None):
-    """Make the operator of *schema* and enter it; RegistrationError if its name is taken."""
+def define(schema, *, checked=True, gather=None, kernels=()):
+    """Make the operator of *schema* and enter it, with *kernels* by key; RegistrationError if its name is taken."""
     global _changes
     name = qualified_name(schema)
     if name in operators:
         raise errors.RegistrationError(f"the operator {name} is already defined: {operators[name]._schema}")
+    table(name).update(kernels)
     operators[name] = operator = Operator(schema, table(name), checked=checked, gather=gather)
     _changes += 1
     return operator

@@ -5,6 +5,7 @@ with two additions: a lone ``/`` makes the parameters before it positional-only,
 whatever ``asarray`` takes.
 """
 
+import re
 import sys
 
 from fastops.errors import SchemaError
@@ -15,6 +16,8 @@ BASE_TYPES = frozenset({
     "QScheme"})
 NAME_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 NAME_PART = NAME_START | frozenset("0123456789")
+NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*").match
+BLANKS = re.compile(r"[ \t\n\r]*").match
 DTYPE_NAMES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64",
                "short": "int16", "uint8_t": "uint8", "cfloat": "complex64", "cdouble": "complex128"}
 SCALAR_ITEMS = {"int": int, "SymInt": int, "float": float, "bool": bool}
@@ -232,16 +235,16 @@ class Parser:
         raise SchemaError(f"cannot parse the schema: expected {expected}\n    {line}\n    {' ' * at}^")
 
     def skip(self):
-        text = self.text
-        while self.at < len(text) and text[self.at] in " \t\n\r":
-            self.at += 1
+        if self.text[self.at:self.at + 1] <= " ":           # a blank, or the end
+            self.at = BLANKS(self.text, self.at).end()
 
     def peek(self, token):
         self.skip()
         return self.text.startswith(token, self.at)
 
     def take(self, token):
-        self.skip()
+        if self.text[self.at:self.at + 1] <= " ":
+            self.at = BLANKS(self.text, self.at).end()
         if self.text.startswith(token, self.at):
             self.at += len(token)
             return True
@@ -253,14 +256,11 @@ class Parser:
 
     def word(self, what):
         self.skip()
-        text, start = self.text, self.at
-        if start >= len(text) or text[start] not in NAME_START:
+        found = NAME(self.text, self.at)
+        if found is None:
             self.fail(what)
-        end = start + 1
-        while end < len(text) and text[end] in NAME_PART:
-            end += 1
-        self.at = end
-        return text[start:end]
+        self.at = found.end()
+        return found.group()
 
     def schema(self):
         namespace, opname, overload = "", self.word("the operator's name"), ""
