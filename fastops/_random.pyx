@@ -193,6 +193,27 @@ cdef inline uint64_t below(uint64_t most, uint64_t element, uint64_t key) noexce
     return fastops_high(high, most + 1) + (1 if product + carry < product else 0)
 
 
+cdef void few_values(uint64_t *target, Py_ssize_t count, uint64_t low, uint64_t most, uint64_t key, uint64_t counter) noexcept nogil:
+    # What `below` gives for few values, many elements at a time.
+    cdef Py_ssize_t position
+    fastops_words(target, count, counter, FASTOPS_WORDS, key)
+    for position in range(count):
+        target[position] = low + fastops_high(target[position], most + 1)
+
+
+def fill_range(Tensor target not None, uint64_t low, uint64_t most, uint64_t key, uint64_t counter):
+    """Fill a gapless uint64 tensor with low + a number from 0 to most, the same bounds for all."""
+    cdef Py_ssize_t position
+    cdef uint64_t *values = <uint64_t *>target.data
+    if most < 0x100000000u:
+        with nogil:
+            few_values(values, target.count, low, most, key, counter)
+        return
+    with nogil:
+        for position in range(target.count):
+            values[position] = low + below(most, counter + position, key)
+
+
 def fill_integers(Tensor target not None, Tensor low not None, Tensor most not None, uint64_t key, uint64_t counter):
     """Fill a gapless int64 or uint64 tensor with low + a number from 0 to most (uint64), both of target's shape."""
     cdef Nest nest

@@ -92,6 +92,14 @@ def _shape(size):
         return tuple([operator.index(one) for one in size])
 
 
+def _count(shape):
+    # How many elements a draw takes; none where the shape is wrong, which the operator says.
+    count = 1
+    for size in shape:
+        count *= max(size, 0)
+    return count
+
+
 def _into(result, out, name):
     if out is None:
         return result
@@ -136,15 +144,11 @@ class Generator:
     def _draw(self, distribution, parameters=(), size=None, dtype=None, device=None):
         shape = _shape(size)
         if not parameters:
-            count = 1
-            for one in shape or ():
-                count *= one if one > 0 else 0
-            first = self.bit_generator.advance(count)
+            first = self.bit_generator.advance(_count(shape or ()))
             return draw(distribution, (), shape or (), self.bit_generator.key, first, dtype=None if dtype is np.float64 else dtype, device=device)
         parameters = [as_tensor(parameter) for parameter in parameters]
         common = np.broadcast_shapes(*[parameter.shape for parameter in parameters]) if shape is None else shape
-        count = int(np.prod(common, dtype=object)) if all(one >= 0 for one in common) else 0
-        first = self.bit_generator.advance(count)
+        first = self.bit_generator.advance(_count(common))
         return draw(distribution, parameters, shape, self.bit_generator.key, first, dtype=dtype, device=device)
 
     # Uniform, normal, exponential
@@ -307,6 +311,10 @@ class Generator:
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False, *, device=None):
         """Whole numbers from low to high, high left out unless *endpoint*; from 0 to low if high is not given."""
         low, high = (0, low) if high is None else (low, high)
+        if type(low) is type(high) is int:
+            shape = _shape(size) or ()
+            first = self.bit_generator.advance(_count(shape))
+            return draw("integers", [low, high if endpoint else high - 1], shape, self.bit_generator.key, first, dtype=dtype, device=device)
         return self._draw("integers", [_bound(low, 0), _bound(high, 0 if endpoint else 1)], size, dtype, device)
 
     def poisson(self, lam=1.0, size=None, *, device=None):

@@ -1,11 +1,13 @@
 """The one operator behind all random numbers: a function of a distribution, a key and a counter."""
 
+import functools
+
 import numpy as np
 
 from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey, as_tensor, backend_select
 from fastops._loops import as_ndarray
-from fastops._random import fill_fixed, fill_integers, fill_sampled
+from fastops._random import fill_fixed, fill_integers, fill_range, fill_sampled
 from fastops.declare import declare
 from fastops.ops.create import empty
 from fastops.ops.shape import broadcast_to
@@ -95,6 +97,8 @@ def _facts(distribution, parameters, shape, dtype):
 
 def _on_cpu(distribution, parameters, shape, seed, counter, *, dtype=None, device=None):
     seed, counter = int(seed) % 2 ** 64, int(counter) % 2 ** 64
+    if distribution == "integers" and len(parameters) == 2 and type(parameters[0]) is type(parameters[1]) is int:
+        return _range(*parameters, () if shape is None else shape, np.dtype(np.int64 if dtype is None else dtype), seed, counter)
     if shape is None or dtype is not None or distribution not in FIXED or parameters:
         shape, dtype, parameters = _facts(distribution, parameters, shape, dtype)
     if distribution in FIXED:
@@ -116,10 +120,31 @@ def _on_cpu(distribution, parameters, shape, seed, counter, *, dtype=None, devic
     return result if result.dtype == dtype else result.astype(dtype)
 
 
+@functools.cache
+def _limits(dtype):
+    if dtype.kind not in "iub":
+        raise TypeError(f"integers: dtype {dtype} is not one of whole numbers or bool")
+    return (0, 1) if dtype == bool else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+def _range(low, high, shape, dtype, seed, counter):
+    # Bounds that are Python's own numbers, which most are.
+    smallest, largest = _limits(dtype)
+    if low < smallest:
+        raise ValueError(f"integers: low is out of bounds for {dtype}: {low}")
+    if high > largest:
+        raise ValueError(f"integers: high is out of bounds for {dtype}: {high}")
+    if low > high:
+        raise ValueError("integers: low >= high")
+    wide = empty(shape, dtype=np.uint64)
+    fill_range(wide, low % 2 ** 64, high - low, seed, counter)
+    return wide.astype(dtype)
+
+
 def _integers(parameters, shape, dtype, seed, counter):
     # From low up to high, both included; bounds are compared as Python's whole numbers, since 64 bits may be signed or not.
     low, high = [np.asarray(as_ndarray(parameter)) for parameter in parameters]
-    limits = (0, 1) if dtype == bool else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    limits = _limits(dtype)
     if low.size and int(low.min()) < limits[0]:
         raise ValueError(f"integers: low is out of bounds for {dtype}: {low.min()}")
     if high.size and int(high.max()) > limits[1]:
