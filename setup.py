@@ -35,17 +35,19 @@ class BuildRooms(build_ext):
         self.parallel = self.parallel or os.cpu_count()
 
 
-# NumPy ships its samplers as a library for others to link.
+# NumPy ships its samplers as a library for others to link. A product and a sum that a compiler fuses would change the last bit
+# of random numbers, which are to be the same everywhere.
 NUMPY = Path(numpy.__file__).parent
-LIBRARIES = {"fastops._random": {"libraries": ["npyrandom", "npymath"],
-                                 "library_dirs": [str(NUMPY / "random" / "lib"), str(NUMPY / "_core" / "lib")]}}
+SPECIAL = {"fastops._random": {"extra_compile_args": FLAGS + ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"],
+                               "libraries": ["npyrandom", "npymath"],
+                               "library_dirs": [str(NUMPY / "random" / "lib"), str(NUMPY / "_core" / "lib")]}}
 
 
 sources = sorted(Path("fastops").rglob("*.pyx"))
 extensions = [Extension(".".join(source.with_suffix("").parts), [str(source)],
-                        include_dirs=[numpy.get_include(), "fastops"], define_macros=NUMPY_API, extra_compile_args=FLAGS,
+                        include_dirs=[numpy.get_include(), "fastops"], define_macros=NUMPY_API,
                         depends=[str(header) for header in sorted(Path("fastops").glob("*.h"))],
-                        **LIBRARIES.get(".".join(source.with_suffix("").parts), {}))
+                        **{"extra_compile_args": FLAGS, **SPECIAL.get(".".join(source.with_suffix("").parts), {})})
               for source in sources]
 
 # NumPy's declarations for Cython differ between its versions: what one generated, another's headers may not compile.

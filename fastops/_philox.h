@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
+#define FASTOPS_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FASTOPS_WIDE
+#endif
+
 typedef struct { uint32_t word[4]; } fastops_block;
 
 static inline fastops_block fastops_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint64_t key)
@@ -44,10 +50,7 @@ static inline uint64_t fastops_word(uint64_t e, uint64_t key)
 }
 
 /* The words of elements first, first + 1, ...: blocks side by side, which compilers turn into vector instructions. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-static void fastops_words(uint64_t *target, int64_t count, uint64_t first, uint32_t purpose, uint64_t key)
+FASTOPS_WIDE static void fastops_words(uint64_t *target, int64_t count, uint64_t first, uint32_t purpose, uint64_t key)
 {
     int64_t done = 0;
     if (count > 0 && first & 1) {
@@ -69,7 +72,6 @@ static void fastops_words(uint64_t *target, int64_t count, uint64_t first, uint3
 }
 
 static inline double fastops_unit(uint64_t word) { return (double)(word >> 11) * 0x1p-53; }            /* 0 <= u < 1 */
-static inline double fastops_positive_unit(uint64_t word) { return (double)((word >> 11) + 1) * 0x1p-53; } /* 0 < u <= 1 */
 
 /* An element's own stream, for samplers that take as many numbers as they need. */
 typedef struct {

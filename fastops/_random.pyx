@@ -1,11 +1,11 @@
 """Random numbers: element e of a stream is a function of the key and of e, so that the bits depend neither on the number of
 threads nor on how a draw is cut into pieces.
 
-Uniform and normal numbers and whole numbers take a fixed number of bits. All other distributions are NumPy's own samplers
+Uniform, normal, exponential and whole numbers take a fixed number of bits, and of arithmetic only what IEEE 754 fixes to the
+last bit (`_elementary.h`): they are the same on every processor. All other distributions are NumPy's own samplers
 (``numpy/random/distributions.h``), each element with a stream of its own.
 """
 
-from libc.math cimport cos, log, sin, sqrt
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -29,10 +29,13 @@ cdef extern from "_philox.h":
     uint64_t fastops_word(uint64_t, uint64_t) noexcept nogil
     void fastops_words(uint64_t *, int64_t, uint64_t, uint32_t, uint64_t) noexcept nogil
     double fastops_unit(uint64_t) noexcept nogil
-    double fastops_positive_unit(uint64_t) noexcept nogil
     uint32_t fastops_next_32(void *) noexcept nogil
     uint64_t fastops_next_64(void *) noexcept nogil
     double fastops_next_double(void *) noexcept nogil
+
+cdef extern from "_elementary.h":
+    void fastops_normals(const uint64_t *, double *, int64_t) noexcept nogil
+    void fastops_exponentials(const uint64_t *, double *, int64_t) noexcept nogil
 
 cdef extern from *:
     """
@@ -88,8 +91,6 @@ CODES = {"words": WORDS, "random": UNIFORM, "standard_normal": NORMAL, "standard
          "wald": WALD, "vonmises": VONMISES, "triangular": TRIANGULAR, "poisson": POISSON, "negative_binomial": NEGATIVE_BINOMIAL,
          "binomial": BINOMIAL, "logseries": LOGSERIES, "geometric": GEOMETRIC, "zipf": ZIPF, "hypergeometric": HYPERGEOMETRIC}
 
-cdef double TURN = 6.283185307179586
-
 
 def philox(uint64_t first, uint64_t second, uint64_t key):
     """The four words of one block, for tests against the published values."""
@@ -112,69 +113,49 @@ cdef enum:
 
 
 cdef void fill_fixed_range(int code, Tensor target, uint64_t key, uint64_t counter) noexcept nogil:
+    # A chunk begins with an even element, whose pair shares a block; what stands before the first one is not kept.
     cdef uint64_t words[CHUNK]
-    cdef Py_ssize_t done = 0, count
-    cdef char *place = target.data
+    cdef double values[CHUNK]
+    cdef uint64_t first = counter
+    cdef Py_ssize_t done = 0, skipped, count, made
+    cdef bint single = target.element.itemsize == 4
     if code == WORDS:
-        fastops_words(<uint64_t *>place, target.count, counter, FASTOPS_WORDS, key)
+        fastops_words(<uint64_t *>target.data, target.count, counter, FASTOPS_WORDS, key)
         return
     while done < target.count:
-        count = CHUNK - (1 if done == 0 and counter & 1 else 0)
-        if count > target.count - done:
-            count = target.count - done
+        first = counter + done
+        skipped = first & 1
+        count = min(CHUNK - skipped, target.count - done)
+        made = (count + skipped + 1) // 2 * 2
+        fastops_words(words, made, first - skipped, FASTOPS_NORMAL if code == NORMAL else FASTOPS_WORDS, key)
         if code == NORMAL:
-            normals(words, place, target.element.itemsize == 4, count, counter + done, key)
+            fastops_normals(words, values, made // 2)
+        elif code == EXPONENTIAL:
+            fastops_exponentials(words, values, made)
+        if code == UNIFORM:
+            uniforms(words + skipped, target.data + done * target.element.itemsize, single, count)
         else:
-            fastops_words(words, count, counter + done, FASTOPS_WORDS, key)
-            converted(code, words, place, target.element.itemsize == 4, count)
-        place += count * target.element.itemsize
+            stored(values + skipped, target.data + done * target.element.itemsize, single, count)
         done += count
 
 
-cdef void converted(int code, const uint64_t *words, char *place, bint single, Py_ssize_t count) noexcept nogil:
-    # Words to uniform or exponential numbers.
+cdef void uniforms(const uint64_t *words, char *place, bint single, Py_ssize_t count) noexcept nogil:
     cdef Py_ssize_t position
-    cdef double *doubles = <double *>place
-    cdef float *floats = <float *>place
-    if code == UNIFORM and not single:
-        for position in range(count):
-            doubles[position] = fastops_unit(words[position])
-    elif code == UNIFORM:
-        for position in range(count):
-            floats[position] = <float>((words[position] >> 40) * 5.9604644775390625e-08)
-    elif single:
-        for position in range(count):
-            floats[position] = <float>-log(fastops_positive_unit(words[position]))
-    else:
-        for position in range(count):
-            doubles[position] = -log(fastops_positive_unit(words[position]))
-
-
-cdef void normals(uint64_t *words, char *place, bint single, Py_ssize_t count, uint64_t first, uint64_t key) noexcept nogil:
-    # Box and Muller: two elements share a block, the even one takes the cosine, the odd one the sine.
-    cdef Py_ssize_t position = 0
-    cdef uint64_t pair[2]
-    cdef double radius, angle
-    if first & 1:
-        fastops_words(pair, 2, first - 1, FASTOPS_NORMAL, key)
-        radius, angle = sqrt(-2.0 * log(fastops_positive_unit(pair[0]))), TURN * fastops_unit(pair[1])
-        store(place, single, 0, radius * sin(angle))
-        position = 1
-    fastops_words(words, (count - position + 1) // 2 * 2, first + position, FASTOPS_NORMAL, key)
-    words -= position
-    while position < count:
-        radius, angle = sqrt(-2.0 * log(fastops_positive_unit(words[position]))), TURN * fastops_unit(words[position + 1])
-        store(place, single, position, radius * cos(angle))
-        if position + 1 < count:
-            store(place, single, position + 1, radius * sin(angle))
-        position += 2
-
-
-cdef inline void store(char *place, bint single, Py_ssize_t position, double value) noexcept nogil:
     if single:
-        (<float *>place)[position] = <float>value
+        for position in range(count):
+            (<float *>place)[position] = <float>((words[position] >> 40) * 5.9604644775390625e-08)
     else:
-        (<double *>place)[position] = value
+        for position in range(count):
+            (<double *>place)[position] = fastops_unit(words[position])
+
+
+cdef void stored(const double *values, char *place, bint single, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t position
+    for position in range(count):
+        if single:
+            (<float *>place)[position] = <float>values[position]
+        else:
+            (<double *>place)[position] = values[position]
 
 
 cdef inline uint64_t below(uint64_t most, uint64_t element, uint64_t key) noexcept nogil:

@@ -557,6 +557,8 @@ def _norm(x, ord=None, axis=None, keepdims=False):
             raise ValueError(f"norm: x has shape {x.shape}; with ord={ord!r} and no axis it is a vector or a matrix")
         axis = tuple(range(x.ndim))
     axis = (axis,) if isinstance(axis, int) else tuple(axis)
+    for one in axis:
+        normalized(one, x.ndim, "norm")
     if len(axis) == 1:
         return _vector_norm(x, axis=axis[0], keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axis) != 2:

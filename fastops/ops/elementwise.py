@@ -441,7 +441,7 @@ tensor([2, 5, 6])""")
 
 
 def _angle(z, /, deg=False):
-    result = atan2(z.imag, z.real) if z.dtype.kind == "c" else atan2(0.0, z)
+    result = atan2(z.imag, z.real) if z.dtype.kind == "c" else atan2(0, z)
     return rad2deg(result) if deg else result
 
 

@@ -156,7 +156,7 @@ def _axes(name, x, s, axes):
     if len(s) != len(axes):
         raise ValueError(f"{name}: {len(s)} lengths are given for {len(axes)} axes")
     axes = [normalized(axis, x.ndim, name) for axis in axes]
-    return [(axis, None if n == -1 or n is None else n) for axis, n in zip(axes, s)]
+    return [(axis, x.shape[axis] if n == -1 else n) for axis, n in zip(axes, s)]
 
 
 def _each(name, step):

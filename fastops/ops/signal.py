@@ -203,7 +203,7 @@ tensor([15.])""")
 
 def _convolved(name, function):
     def shape(a, v, mode="full"):
-        if a.ndim != 1 or v.ndim != 1:
+        if a.ndim != 1 and (a.ndim or name != "convolve") or v.ndim != 1 and (v.ndim or name != "convolve"):
             raise ValueError(f"{name}: arrays of one axis are wanted, not shapes {a.shape} and {v.shape}")
         if not a.size or not v.size:
             raise ValueError(f"{name}: an array is empty")
@@ -216,6 +216,8 @@ def _convolved(name, function):
     default = "full" if name == "convolve" else "valid"
 
     def on_arrays(a, v, mode=default):
+        if name == "convolve":                  # numbers count as arrays of one element
+            a, v = np.atleast_1d(a), np.atleast_1d(v)
         shape(a, v, mode)
         return function(a, v, mode)
 
