@@ -40,8 +40,9 @@ from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensor
 from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
                                    iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,
                                    sinc, trace, vander, vstack)
-from fastops.ops.assemble import (append, array_split, block, broadcast_shapes, delete, dsplit, dstack, hsplit, insert, pad, resize,
-                                  rollaxis, split, trim_zeros, vsplit)
+from fastops.ops.assemble import (append, array_split, block, broadcast_shapes, delete, dsplit, dstack, hsplit, insert, resize,
+                                  rollaxis, row_stack, split, trim_zeros, vsplit)
+from fastops.ops.borders import pad
 from fastops.ops.coordinates import (c_, diag, diag_indices, diag_indices_from, diagflat, fromfunction, identity, index_exp,
                                      indices, ix_, logspace, mask_indices, mgrid, ndenumerate, ndindex, ogrid, r_, s_, tri, tril_indices,
                                      tril_indices_from, triu_indices, triu_indices_from)

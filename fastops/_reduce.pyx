@@ -306,16 +306,20 @@ cdef int parse_axes(Operator op, PyObject *value, int rank, bint *reduced) excep
     return 0
 
 
+# The objects themselves: Cython reads the literal True, cast to a pointer, as the C number 1.
+cdef object YES = bool(1), NO = bool(0)
+
+
 cdef bint is_true(PyObject *value) except -1:
     # A flag such as keepdims; NULL and None are False.
-    if value == NULL or value == <PyObject *>None or value == <PyObject *>False:
+    if value == NULL or value == <PyObject *>None or value == <PyObject *>NO:
         return False
-    return True if value == <PyObject *>True else <bint>(<object>value)
+    return True if value == <PyObject *>YES else <bint>(<object>value)
 
 
 cdef bint is_masked(PyObject *value) noexcept:
     # Whether where= leaves something out, or may.
-    return value != NULL and value != <PyObject *>True and value != <PyObject *>None
+    return value != NULL and value != <PyObject *>YES and value != <PyObject *>None
 
 
 cdef object as_numpy(PyObject *value):

@@ -4,6 +4,7 @@ import numpy as np
 
 from fastops import dtypes
 from fastops._dispatch import Tensor, device
+from fastops._loops import as_ndarray
 
 KINDS = {
     "bool": ("bool",),
@@ -181,13 +182,15 @@ def promote_types(type1, type2):
 
 
 def min_scalar_type(a, /):
-    """The smallest dtype that holds a number, or an array's own; ``numpy.min_scalar_type``.
+    """The smallest dtype that holds a number, also one in an array without axes; other arrays' own; ``numpy.min_scalar_type``.
 
     >>> import fastops as fo
     >>> fo.min_scalar_type(300)
     dtype('uint16')
     """
-    return a.dtype if isinstance(a, Tensor) else np.min_scalar_type(a)
+    if isinstance(a, Tensor):
+        return a.dtype if a.ndim or a.device != "cpu" else np.min_scalar_type(as_ndarray(a))
+    return np.min_scalar_type(a)
 
 
 def common_type(*arrays):

@@ -87,7 +87,9 @@ class FlatIterator:
     @property
     def coords(self):
         """The place of the next element."""
-        return tuple(map(int, np.unravel_index(self.index, self.base.shape))) if self.base.ndim else ()
+        if not (self.base.size and self.base.ndim):
+            return (0,) * self.base.ndim
+        return tuple(map(int, np.unravel_index(self.index, self.base.shape)))
 
     def __len__(self):
         return self.base.size
@@ -102,15 +104,45 @@ class FlatIterator:
         return as_ndarray(self.base).flat[self.index - 1].item()
 
     def __getitem__(self, key):
-        return ravel(self.base)[key]
+        return ravel(self.base)[self._checked(key)]
 
     def __setitem__(self, key, value):
-        places = np.arange(self.base.size)[key if not isinstance(key, Tensor) else as_ndarray(key)]
+        places = np.arange(self.base.size)[self._checked(key)]
         values = np.asarray(value)
-        if places.size == 0:
+        if np.ndim(places) == 0 and values.size != 1:
+            raise ValueError(f"flat: one element takes one number, not an array of shape {values.shape}")
+        if places.size == 0 or values.size == 0:
             return
-        values = np.resize(values, places.shape) if values.size else values
+        if not isinstance(value, (Tensor, np.ndarray)):         # Python's numbers must fit, as in NumPy
+            values = np.asarray(value, dtype=self.base.dtype)
+        values = np.resize(values, places.shape)
         self.base[np.unravel_index(places, self.base.shape) if self.base.ndim else ()] = values if self.base.ndim else values.reshape(-1)[-1]
+
+    def _checked(self, key):
+        # What stands between the brackets, without what would give other axes than one.
+        if any(part is None or isinstance(part, (bool, np.bool_)) for part in (key if isinstance(key, tuple) else (key,))):
+            raise IndexError(f"flat: an index is a whole number, a slice, a list or a mask, not {key!r}")
+        return as_ndarray(key) if isinstance(key, Tensor) else key
+
+    def __eq__(self, other):
+        return ravel(self.base) == other
+
+    def __ne__(self, other):
+        return ravel(self.base) != other
+
+    def __lt__(self, other):
+        return ravel(self.base) < other
+
+    def __le__(self, other):
+        return ravel(self.base) <= other
+
+    def __gt__(self, other):
+        return ravel(self.base) > other
+
+    def __ge__(self, other):
+        return ravel(self.base) >= other
+
+    __hash__ = None
 
     def copy(self):
         """The elements as a tensor of one axis."""

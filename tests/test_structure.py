@@ -20,7 +20,7 @@ PACKAGE = ROOT / "fastops"
 ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
          {"inspection", "_random", "_interchange", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
          {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
-         {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates", "ops.signal", "ops.statistics", "methods", "files"}, {"interchange"}, {"ops.decomposition", "ops.fft", "ops.special", "ops.random", "ufuncs", "_interception"}, {"fft", "linalg", "special", "lib.stride_tricks"}, {"lib.__init__", "random"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
+         {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates", "ops.signal", "ops.statistics", "methods", "files"}, {"interchange", "ops.borders"}, {"ops.decomposition", "ops.fft", "ops.special", "ops.random", "ufuncs", "_interception"}, {"fft", "linalg", "special", "lib.stride_tricks"}, {"lib.__init__", "random"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
          {"testing", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",
           "compat.torch_function"}]
 LEVEL = {name: position for position, group in enumerate(ORDER) for name in group}

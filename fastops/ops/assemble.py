@@ -1,4 +1,4 @@
-"""Arrays taken apart and put together: splits, blocks, rows and elements added and removed, borders."""
+"""Arrays taken apart and put together: splits, blocks, rows and elements added and removed."""
 
 import operator
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from fastops import samples
 from fastops._dispatch import Tensor, as_tensor
-from fastops._loops import as_ndarray, share_ndarray
-from fastops.ops.composite import NUMPY
+from fastops._loops import as_ndarray
+from fastops.ops.composite import NUMPY, vstack
 from fastops.ops.create import full
 from fastops.ops.families import composite, values_of
 from fastops.ops.shape import (along, atleast_3d, broadcast_to, concat, copy, moveaxis, normalized, ravel, reshape,
@@ -36,7 +36,7 @@ def _pieces(name, x, indices_or_sections, axis, exact):
     try:
         count = operator.index(indices_or_sections)
     except TypeError:
-        bounds = [int(bound) for bound in indices_or_sections]
+        bounds = [operator.index(bound) for bound in indices_or_sections]
         return [x[_slices(axis, *ends)] for ends in zip([0, *bounds], [*bounds, size])]
     if count < 1:
         raise ValueError(f"{name}: the number of sections is {count}; it must be positive")
@@ -177,6 +177,9 @@ block = composite(
 tensor([[1., 0.]])""")
 
 
+row_stack = vstack
+
+
 def _append(x, values, /, axis=None):
     x, values = as_tensor(x), as_tensor(values)
     return concat([ravel(x), ravel(values)], 0) if axis is None else concat([x, values], axis)
@@ -196,9 +199,11 @@ def _chosen(name, obj, length, ends):
         return np.arange(*obj.indices(length)), False
     places = np.asarray(as_ndarray(obj) if isinstance(obj, Tensor) else obj)
     single = places.ndim == 0
+    if places.ndim > 1 and (name == "insert" or places.dtype == bool):
+        raise ValueError(f"{name}: places are a number or have one axis, not shape {places.shape}")
     if places.dtype == bool:
-        if places.size != length and name == "delete":
-            raise ValueError(f"delete: a mask of {places.size} elements does not fit an axis of {length}")
+        if places.shape != (length,) and name == "delete":
+            raise ValueError(f"delete: a mask of shape {places.shape} does not fit an axis of {length}")
         places, single = np.flatnonzero(places), False
     if places.size == 0 and not single:
         places = places.astype(np.intp)
@@ -211,8 +216,14 @@ def _chosen(name, obj, length, ends):
     return np.where(places < 0, places + length, places), single
 
 
+def _along(x, axis, name):
+    # As for other functions, but that an array without axes has no axis 0 here.
+    x = as_tensor(x)
+    return along(x, axis if axis is None else normalized(axis, x.ndim, name), name)
+
+
 def _delete(x, obj, /, axis=None):
-    x, axis = along(as_tensor(x), axis, "delete")
+    x, axis = _along(x, axis, "delete")
     places, _ = _chosen("delete", obj, x.shape[axis], 0)
     kept = np.ones(x.shape[axis], bool)
     kept[places] = False
@@ -247,7 +258,7 @@ tensor([5, 7])""")
 
 
 def _insert(x, obj, values, /, axis=None):
-    x, axis = along(as_tensor(x), axis, "insert")
+    x, axis = _along(x, axis, "insert")
     length = x.shape[axis]
     places, scalar = _chosen("insert", obj, length, 1)
     values = as_tensor(values).astype(x.dtype)
@@ -283,7 +294,7 @@ tensor([5, 6, 7])""")
 
 def _resize(x, new_shape):
     x = ravel(as_tensor(x))
-    shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    shape = tuple(np.atleast_1d(np.asarray(new_shape, dtype=np.intp)).tolist())
     if any(size < 0 for size in shape):
         raise ValueError(f"resize: all sizes must be non-negative, not {shape}")
     count = int(np.prod(shape, dtype=np.intp))
@@ -309,7 +320,7 @@ def _trim_zeros(filt, trim="fb", axis=None):
     places = np.argwhere(values_of("trim_zeros", x))
     axes = range(x.ndim) if axis is None else [normalized(one, x.ndim, "trim_zeros") for one in ((axis,) if isinstance(axis, int) else axis)]
     low = places.min(0) if len(places) else np.array(x.shape)
-    high = places.max(0) + 1 if len(places) else low
+    high = places.max(0) + 1 if len(places) else np.zeros(x.ndim, np.intp)      # nothing is left, from either side
     return x[tuple([slice(low[one] if "f" in trim else 0, high[one] if "b" in trim else None) if one in axes else slice(None)
                     for one in range(x.ndim)])]
 
@@ -321,101 +332,6 @@ trim_zeros = composite(
     notes="The data are read. " + NUMPY.format(name="trim_zeros"), example="""
 >>> fo.trim_zeros(fo.asarray([0, 1, 2, 0]))
 tensor([1, 2])""")
-
-
-# Borders
-
-def _pairs_of(name, value, rank, dtype):
-    # What goes before and behind each axis: one number, one pair for all, or a pair for each axis.
-    if isinstance(value, dict):
-        pairs = np.zeros((rank, 2), dtype)
-        for axis, pair in value.items():
-            pairs[normalized(axis, rank, name)] = pair
-        return pairs
-    try:
-        return np.broadcast_to(np.asarray(value), (rank, 2))
-    except ValueError:
-        raise ValueError(f"{name}: {value!r} gives no pair for each of {rank} axes") from None
-
-
-def _pad(x, pad_width, mode="constant", **options):
-    x = as_tensor(x)
-    pairs = _pairs_of("pad", pad_width, x.ndim, np.intp)
-    if pairs.dtype.kind not in "iu":
-        raise TypeError(f"pad: widths are whole numbers, not {pairs.dtype}")
-    if (pairs < 0).any():
-        raise ValueError(f"pad: widths cannot be negative, but pad_width is {pad_width!r}")
-    if callable(mode):
-        return share_ndarray(np.pad(as_ndarray(x), pad_width, mode, **options))
-    allowed = {"constant": {"constant_values"}, "linear_ramp": {"end_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"},
-               **dict.fromkeys(("maximum", "mean", "median", "minimum"), {"stat_length"}), "edge": set(), "empty": set(), "wrap": set()}
-    if mode not in allowed:
-        raise ValueError(f"pad: mode {mode!r} is none of {', '.join(allowed)}")
-    if set(options) - allowed[mode]:
-        raise ValueError(f"pad: mode {mode!r} does not take {', '.join(sorted(set(options) - allowed[mode]))}")
-    if mode in ("constant", "empty"):
-        return _framed(x, pairs, _pairs_of("pad", options.get("constant_values", 0), x.ndim, object))
-    if mode in ("edge", "wrap") or mode in ("reflect", "symmetric") and options.get("reflect_type", "even") == "even":
-        for axis, (before, after) in enumerate(pairs.tolist()):
-            if before or after:
-                x = take(x, _source_places(x.shape[axis], before, after, mode), axis)
-        return x
-    return share_ndarray(np.pad(as_ndarray(x), pad_width, mode, **options))      # ramps, statistics, odd reflections
-
-
-def _framed(x, pairs, values):
-    for axis, (before, after) in enumerate(pairs.tolist()):
-        sides = [broadcast_to(as_tensor(value).astype(x.dtype), (*x.shape[:axis], width, *x.shape[axis + 1:]))
-                 for value, width in zip(values[axis], (before, after))]
-        if before or after:
-            x = concat([sides[0], x, sides[1]], axis)
-    return copy(x) if not pairs.any() else x
-
-
-def _source_places(size, before, after, mode):
-    # Which element each place of the padded axis shows.
-    if size == 0:
-        raise ValueError(f"pad: an empty axis cannot be extended with mode {mode!r}")
-    places = np.arange(-before, size + after)
-    if mode == "edge":
-        return places.clip(0, size - 1)
-    if mode == "wrap":
-        return places % size
-    period = 2 * size if mode == "symmetric" else max(2 * size - 2, 1)
-    places %= period
-    return np.where(places < size, places, period - places - (1 if mode == "symmetric" else 0))
-
-
-pad = composite(
-    "pad(Array x, /, Any pad_width, Any mode='constant', *, Any constant_values=0, Any end_values=0, Any stat_length=None, "
-    "str reflect_type='even') -> Tensor",
-    "x with a border of some width before and behind each axis.", lambda x, pad_width, /, mode="constant", **options:
-    _pad(x, pad_width, mode, **options), reference=np.pad, samples=lambda rng: (
-        Sample(samples.array(rng, (3, 4), d), *args, **more) for d in ("f8", "i4", "c8") for args, more in (
-            ((1,), {}), (((1, 2),), {"constant_values": 5}), ((((1, 0), (2, 3)),), {"constant_values": (1, 2)}), ((2, "edge"), {}),
-            ((5, "wrap"), {}), ((2, "reflect"), {}), ((7, "symmetric"), {}), ((0,), {}))), notes="""
-Parameters
-----------
-x : array_like
-    Any shape.
-pad_width : int, pair or sequence of pairs of ints, or dict of these by axis
-    How many elements go before and behind each axis.
-mode : str or callable
-    "constant", "edge", "wrap", "reflect", "symmetric", "linear_ramp", "maximum", "mean", "median", "minimum", "empty", or a
-    function that fills the borders of a vector, as in NumPy.
-constant_values, end_values, stat_length, reflect_type
-    Of the modes that take them, as in NumPy.
-
-Raises
-------
-ValueError
-    If a width is negative, the mode is unknown or does not take an option, or an empty axis is to be extended.
-
-Notes
------
-NumPy: ``numpy.pad``.""", example="""
->>> fo.pad(fo.asarray([1, 2]), 1)
-tensor([0, 1, 2, 0])""")
 
 
 def broadcast_shapes(*shapes):

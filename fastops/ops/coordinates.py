@@ -3,13 +3,13 @@
 import numpy as np
 
 from fastops import samples
-from fastops._dispatch import DispatchKey, as_tensor
+from fastops._dispatch import DispatchKey, Tensor, as_tensor
 from fastops.declare import declare
 from fastops.ops.composite import NUMPY
 from fastops.ops.create import arange, asarray, eye, linspace, zeros
 from fastops.ops.elementwise import greater_equal, pow
 from fastops.ops.families import composite
-from fastops.ops.shape import diagonal, ravel, reshape
+from fastops.ops.shape import diagonal, expand_dims, ravel, reshape
 from fastops.samples import Sample
 
 
@@ -71,7 +71,16 @@ tensor([[1., 0.],
 
 
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, *, device=None):
-    result = pow(as_tensor(base), linspace(start, stop, num, endpoint, axis=axis, device=device))
+    if device is None:
+        device = next((one.device for one in (start, stop, base) if isinstance(one, Tensor)), None)
+    if not isinstance(base, (int, float, complex)) and as_tensor(base).ndim:
+        # One row of numbers for each element of base, beside those of start and stop.
+        base = as_tensor(base)
+        start = as_tensor(start)
+        rank = max(start.ndim, as_tensor(stop).ndim, base.ndim)
+        start = reshape(start, (1,) * (rank - start.ndim) + start.shape)
+        base = expand_dims(reshape(base, (1,) * (rank - base.ndim) + base.shape), axis)
+    result = pow(base, linspace(start, stop, num, endpoint, axis=axis, device=device))
     return result if dtype is None else result.astype(dtype)
 
 
@@ -79,7 +88,8 @@ logspace = _creating(
     "logspace(Any start, Any stop, int num=50, bool endpoint=True, Any base=10.0, ScalarType? dtype=None, int axis=0, *, Device? device=None)"
     " -> Tensor", "Numbers evenly spaced by their logarithms, from base**start to base**stop.", _logspace, """
 >>> fo.logspace(0, 2, 3)
-tensor([  1.,  10., 100.])""", calls=((0, 2, 3), (1.0, 3.0, 5, False), (0, 3, 4, True, 2.0)))
+tensor([  1.,  10., 100.])""", calls=((0, 2, 3), (1.0, 3.0, 5, False), (0, 3, 4, True, 2.0), (0, 2, 3, True, [2.0, 10.0]),
+                                              (np.array([0, 1], "f4"), 2, 3)))
 
 
 def _indices(dimensions, dtype=np.int64, sparse=False, *, device=None):
@@ -127,7 +137,7 @@ diag_indices, tril_indices, triu_indices, mask_indices, ix_ = map(_tensors_of, (
 
 
 def _of_shape(function, of_size):
-    def made(arr, *args):
+    def made(arr, k=0):
         shape = as_tensor(arr).shape
         if of_size is np.diag_indices:
             if len(shape) < 2 or len(set(shape)) > 1:
@@ -135,7 +145,7 @@ def _of_shape(function, of_size):
             return diag_indices(shape[0], len(shape))
         if len(shape) != 2:
             raise ValueError(f"{function.__name__}: a matrix is wanted, not shape {shape}")
-        return _tensors_of(of_size)(shape[0], *(args or (0,)), shape[1])
+        return _tensors_of(of_size)(shape[0], k, shape[1])
 
     made.__name__ = made.__qualname__ = function.__name__
     made.__doc__ = f"As ``numpy.{function.__name__}``, a tuple of tensors.\n\nRaises ValueError for an array of a shape that does not fit."

@@ -167,7 +167,9 @@ def _through_numpy(schema, summary, function, shape, *, kernel=lambda general: g
         return share_ndarray(np.asarray(result, order="C"))
 
     def on_meta(*args, device=None, **kwargs):
-        sizes, dtype = shape(*map(numpy_value, args), **{name: numpy_value(value) for name, value in kwargs.items()})
+        # A tensor without data goes on as it is: its shape and dtype are enough, or asking for its value raises.
+        args = [value if getattr(value, "device", "cpu") != "cpu" else numpy_value(value) for value in args]
+        sizes, dtype = shape(*args, **{name: numpy_value(value) for name, value in kwargs.items()})
         return empty_meta(sizes, dtype)
 
     return declare(schema, summary, family="creation", reference=function,
@@ -211,13 +213,20 @@ NumPy: ``numpy.arange``.""", samples=_arange_samples, example="""
 tensor([2, 4, 6])""")
 
 
-def _linspace_shape(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
-    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
+def _end_of(value):
+    # An end as NumPy's promotion takes it: Python's numbers are weak.
+    if isinstance(value, (int, float, complex)):
+        return value
+    return value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+
+
+def _linspace_shape(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, least=1.0):
+    shape = np.broadcast_shapes(*[end.shape if isinstance(end, Tensor) else np.shape(end) for end in (start, stop)])
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"linspace: the number of samples is {count}; it cannot be negative")
     place = axis % (len(shape) + 1)
-    return (*shape[:place], count, *shape[place:]), dtype or np.result_type(np.float64, start, stop)
+    return (*shape[:place], count, *shape[place:]), dtype or np.result_type(least, _end_of(start), _end_of(stop))
 
 
 linspace = _through_numpy(
@@ -264,7 +273,8 @@ tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""")
 geomspace = _through_numpy(
     "geomspace(Any start, Any stop, /, int num=50, bool endpoint=True, ScalarType? dtype=None, int axis=0, *, Device? device=None) -> Tensor",
     "num numbers from start to stop, each the same multiple of the one before.", np.geomspace,
-    lambda start, stop, num=50, endpoint=True, dtype=None, axis=0: _linspace_shape(start, stop, num, endpoint, False, dtype, axis),
+    lambda start, stop, num=50, endpoint=True, dtype=None, axis=0: _linspace_shape(
+        start, stop, num, endpoint, False, dtype, axis, np.float64),
     notes="""
 Raises
 ------
@@ -440,13 +450,14 @@ def ascontiguousarray(a, dtype=None):
 
 
 def asfortranarray(a, dtype=None):
-    """A tensor in column-major order, a copy only where it must be; ``numpy.asfortranarray``.
+    """A tensor in column-major order of at least one axis, a copy only where it must be; ``numpy.asfortranarray``.
 
     >>> import fastops as fo
     >>> fo.asfortranarray(fo.ones((2, 3))).strides
     (8, 16)
     """
-    return asarray(a, dtype, "F")
+    tensor = asarray(a, dtype, "F")
+    return tensor if tensor.ndim else tensor.reshape(1)
 
 
 def asarray_chkfinite(a, dtype=None, order=None):

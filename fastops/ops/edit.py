@@ -11,18 +11,28 @@ from fastops.ops.composite import NUMPY
 from fastops.ops.elementwise import equal, not_equal, where
 from fastops.ops.families import composite, through_numpy, values_of, write_out
 from fastops.ops.reduce import all as every
-from fastops.ops.shape import along, broadcast_to, expand_dims, normalized, ravel, reshape, stack, take, within
+from fastops.ops.shape import (along, broadcast_to, copy, expand_dims, flip, moveaxis, normalized, ravel, reinterpret, reshape,
+                               stack, take, within)
 from fastops.ops.sorting import nonzero
 from fastops.samples import Sample
+
+
+NUMBERS = (bool, int, float, complex)
+
+
+def _common_dtype(values):
+    # NumPy's common dtype of arrays and numbers; Python's numbers say only their kind.
+    return np.result_type(*[value if type(value) in NUMBERS else as_tensor(value).dtype for value in values])
 
 
 # Chosen
 
 def _choose(a, choices, /, out=None, mode="raise"):
     a = as_tensor(a)
-    choices = [as_tensor(choice) for choice in choices]
-    if not choices:
+    if not len(choices):
         raise ValueError("choose: there is nothing to choose from")
+    dtype = _common_dtype(choices)
+    choices = [as_tensor(choice) for choice in choices]
     if a.dtype.kind not in "iub":
         raise TypeError(f"choose: places are whole numbers, not {a.dtype}")
     a = a.astype(np.int64)
@@ -30,7 +40,6 @@ def _choose(a, choices, /, out=None, mode="raise"):
     if mode == "raise" and a.device == "cpu" and a.size and not 0 <= int(a.min()) <= int(a.max()) < len(choices):
         raise ValueError(f"choose: a place lies outside the {len(choices)} choices; mode='clip' or 'wrap' allows it")
     places = broadcast_to(within(a, len(choices), mode, "choose"), shape)
-    dtype = np.result_type(*[choice.dtype for choice in choices])
     result = broadcast_to(choices[0], shape).astype(dtype)
     for number, choice in enumerate(choices[1:], 1):
         result = where(equal(places, number), choice.astype(dtype), result)
@@ -97,6 +106,7 @@ tensor([[0, 1],
 
 
 def _select(condlist, choicelist, default=0):
+    dtype = _common_dtype([*choicelist, default])
     conditions, choices = [as_tensor(one) for one in condlist], [as_tensor(one) for one in choicelist]
     if len(conditions) != len(choices):
         raise ValueError(f"select: {len(conditions)} conditions for {len(choices)} choices")
@@ -105,7 +115,6 @@ def _select(condlist, choicelist, default=0):
     for condition in conditions:
         if condition.dtype != bool:
             raise TypeError(f"select: conditions are truth values, not {condition.dtype}")
-    dtype = np.result_type(*[choice.dtype for choice in choices], default if isinstance(default, (bool, int, float, complex)) else as_tensor(default).dtype)
     shape = np.broadcast_shapes(*[one.shape for one in conditions + choices])
     result = broadcast_to(as_tensor(default).astype(dtype), shape)
     for condition, choice in zip(conditions[::-1], choices[::-1]):
@@ -132,6 +141,8 @@ def _writing(schema, summary, function, example, **more):
     def kernel(x, *args, **kwargs):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}: a Tensor is written, not {type(x).__name__}")
+        if not x.writeable:
+            raise ValueError(f"{name}: the array to be written is read-only; write into a copy")
         function(x, *args, **kwargs)
 
     return declare(schema, summary, family="indexing", kernels={DispatchKey.CompositeImplicitAutograd: kernel}, example=example,
@@ -146,16 +157,33 @@ Notes
 NumPy: ``numpy.{name}``.""", **more)
 
 
+def _to_write(name, values, dtype, casting="unsafe"):
+    # Values in the dtype of the array that they are written into, along one axis. Numbers and lists of them are read in that
+    # dtype, so that one that does not fit raises; arrays are cast by a rule.
+    if isinstance(values, NUMBERS) or isinstance(values, (list, tuple)) and all(type(value) in NUMBERS for value in values):
+        return as_tensor(np.asarray(values, dtype=dtype).ravel())
+    values = as_tensor(values)
+    if not np.can_cast(values.dtype, dtype, casting):
+        raise TypeError(f"{name}: {values.dtype} does not cast to {dtype} by the rule {casting!r}; astype does")
+    return ravel(values).astype(dtype)
+
+
 def _copyto(dst, src, casting="same_kind", where=True):
-    src = as_tensor(src) if not isinstance(src, (bool, int, float, complex)) else src
-    if isinstance(src, Tensor) and not np.can_cast(src.dtype, dst.dtype, casting):
-        raise TypeError(f"copyto: {src.dtype} does not cast to {dst.dtype} by the rule {casting!r}")
+    src = as_tensor(src) if not isinstance(src, NUMBERS) else src
+    dtype = src.dtype if isinstance(src, Tensor) else np.result_type(src, dst.dtype)
+    if not np.can_cast(dtype, dst.dtype, casting):
+        raise TypeError(f"copyto: {dtype} does not cast to {dst.dtype} by the rule {casting!r}")
+    if isinstance(src, complex) and dst.dtype.kind != "c":      # an unsafe cast, which assignment refuses for a number
+        src = as_tensor(src)
     if where is True:
         dst[...] = src
         return
-    where = broadcast_to(as_tensor(where), dst.shape)
+    while isinstance(src, Tensor) and src.ndim > dst.ndim and src.shape[0] == 1:
+        src = src[0]
+    where = as_tensor(where if isinstance(where, (Tensor, np.ndarray)) else np.asarray(where, dtype=bool))
     if where.dtype != bool:
         raise TypeError(f"copyto: where holds truth values, not {where.dtype}")
+    where = broadcast_to(where, dst.shape)
     dst[where] = broadcast_to(src, dst.shape)[where] if isinstance(src, Tensor) else src
 
 
@@ -173,38 +201,39 @@ tensor([1., 2.])""", samples=_array_and((5,), (np.ones(4, "i1"),), (1, "unsafe",
 
 def _put(x, ind, v, /, mode="raise"):
     flat, places = x.size, as_tensor(ind)
-    places = within(ravel(places.astype(np.int64) if places.size == 0 else places), flat, mode, "put")
-    values = ravel(as_tensor(v))
-    if places.size == 0:
+    if places.dtype.kind not in "iub" and places.size:
+        raise TypeError(f"put: places are whole numbers, not {places.dtype}")
+    places = within(ravel(places.astype(np.int64)), flat, mode, "put")
+    values = _to_write("put", v, x.dtype)
+    if flat == 0 and places.size:
+        raise IndexError(f"put: an array of shape {x.shape} has no elements to write")
+    if places.size == 0 or values.size == 0:
         return
-    if values.size == 0:
-        raise ValueError("put: there are no values to write")
-    values = values.astype(x.dtype)
     values = take(values, np.arange(places.size) % values.size)
     if places.device == "cpu" and (wrong := as_ndarray(places)[(as_ndarray(places) < -flat) | (as_ndarray(places) >= flat)]).size:
         raise IndexError(f"put: index {wrong[0]} is out of bounds for {flat} elements")
     if x.is_contiguous():
         reshape(x, -1)[places] = values
     else:
-        x[np.unravel_index(as_ndarray(places) % flat, x.shape)] = values
+        x[np.unravel_index(values_of("put", places) % flat, x.shape)] = values
 
 
-put = _writing("put(Tensor(a!) x, /, Array ind, Array v, str mode='raise') -> ()",
+put = _writing("put(Tensor(a!) x, /, Array ind, Any v, str mode='raise') -> ()",
                "Writes values at places of x taken as flat, over and over if there are fewer.", _put, """
 >>> x = fo.zeros(3)
 >>> fo.put(x, [0, 2], [5, 6])
 >>> x
-tensor([5., 0., 6.])""", methods=("put",), samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
+tensor([5., 0., 6.])""", samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
 
 
 def _masked(name, x, mask, values, counted):
     mask = as_tensor(mask)
-    if mask.size != x.size or not counted and mask.shape != x.shape:
-        raise ValueError(f"{name}: a mask of shape {mask.shape} does not fit x of shape {x.shape}")
-    mask = not_equal(reshape(mask, x.shape), 0) if mask.dtype != bool else reshape(mask, x.shape)
-    values = ravel(as_tensor(values)).astype(x.dtype)
+    if mask.size != x.size:
+        raise ValueError(f"{name}: a mask of shape {mask.shape} has not as many elements as x of shape {x.shape}")
+    mask = reshape(mask if mask.dtype == bool else not_equal(mask, 0), x.shape)
+    values = _to_write(name, values, x.dtype, "safe")
     places = np.flatnonzero(values_of(name, mask))
-    if places.size == 0:
+    if places.size == 0 or values.size == 0 and not counted:
         return
     if values.size == 0:
         raise ValueError(f"{name}: there are no values to write")
@@ -212,13 +241,13 @@ def _masked(name, x, mask, values, counted):
     x[mask] = take(values, order % values.size)
 
 
-place = _writing("place(Tensor(a!) x, /, Array mask, Array vals) -> ()", "Writes values one after the other where the mask is true.",
+place = _writing("place(Tensor(a!) x, /, Array mask, Any vals) -> ()", "Writes values one after the other where the mask is true.",
                  lambda x, mask, vals, /: _masked("place", x, mask, vals, True), """
 >>> x = fo.zeros(3)
 >>> fo.place(x, [True, False, True], [5, 6])
 >>> x
 tensor([5., 0., 6.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
-putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Array values) -> ()", "Writes, where the mask is true, the value of the same place.",
+putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Any values) -> ()", "Writes, where the mask is true, the value of the same place.",
                    lambda x, mask, values, /: _masked("putmask", x, mask, values, False), """
 >>> x = fo.zeros(3)
 >>> fo.putmask(x, [True, False, True], [5, 6, 7])
@@ -226,7 +255,7 @@ putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Array values) -> ()", "
 tensor([5., 0., 7.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
 
 
-def _put_along_axis(x, indices, values, /, axis):
+def _put_along_axis(x, indices, values, /, axis=-1):
     indices = as_tensor(indices)
     if axis is None:
         if indices.ndim != 1:
@@ -261,12 +290,12 @@ def _fill_diagonal(x, val, /, wrap=False):
     else:
         step, stop = 1 + int(np.cumprod(x.shape[:-1]).sum()), None
     places = np.arange(x.size)[:stop:step]
-    if places.size:
-        values = ravel(as_tensor(val)).astype(x.dtype)
+    values = _to_write("fill_diagonal", val, x.dtype)
+    if places.size and values.size:
         x[np.unravel_index(places, x.shape)] = take(values, np.arange(places.size) % values.size)
 
 
-fill_diagonal = _writing("fill_diagonal(Tensor(a!) x, /, Array val, bool wrap=False) -> ()", "Writes val on the diagonal.", _fill_diagonal, """
+fill_diagonal = _writing("fill_diagonal(Tensor(a!) x, /, Any val, bool wrap=False) -> ()", "Writes val on the diagonal.", _fill_diagonal, """
 >>> x = fo.zeros((2, 2))
 >>> fo.fill_diagonal(x, 5)
 >>> x
@@ -274,14 +303,28 @@ tensor([[5., 0.],
         [0., 5.]])""", samples=_array_and((5,), ([1, 2],), (7, True)))
 
 
-def fill(self, value):
-    """Write a number into every element, as ``numpy.ndarray.fill``; returns None."""
+def _put_method(self, indices, values, mode="raise"):
+    """``fastops.put``, with the names that ``numpy.ndarray.put`` has."""
+    return put(self, indices, values, mode)
+
+
+machine.install_method("put", _put_method)
+
+
+def fill(self, value, /):
+    """Write a number into every element, as ``numpy.ndarray.fill``; returns None, raises ValueError for more than one."""
+    if not isinstance(value, NUMBERS) and as_tensor(value).ndim:
+        raise ValueError(f"fill: one number is wanted, not an array of shape {as_tensor(value).shape}; x[...] = values takes one")
     self[...] = value
 
 
 def byteswap(self, inplace=False):
     """The elements with their bytes in reverse order, as ``numpy.ndarray.byteswap``; with *inplace* written over the old ones."""
-    result = share_ndarray(as_ndarray(self).byteswap())
+    size = self.itemsize // 2 if self.dtype.kind == "c" else self.itemsize
+    result = copy(self)
+    if size > 1 and result.size:
+        numbers = reshape(reinterpret(ravel(self), np.uint8), (-1, size))
+        result = reshape(reinterpret(ravel(copy(flip(numbers, 1), "C")), self.dtype), self.shape)
     if not inplace:
         return result
     self[...] = result
@@ -302,15 +345,22 @@ for _method in (fill, byteswap, resize):
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """*func1d* of each row along an axis, a tensor of one axis, put together; as ``numpy.apply_along_axis``.
 
+    The axes of the results stand where the axis was; their dtype is that of the first. Raises ValueError where there is no row.
+
     >>> import fastops as fo
     >>> fo.apply_along_axis(lambda row: row.sum(), 1, fo.ones((2, 3)))
     tensor([3., 3.])
     """
-    def on_rows(row, *args, **kwargs):
-        result = func1d(share_ndarray(row), *args, **kwargs)
-        return as_ndarray(result) if isinstance(result, Tensor) else result
-
-    return share_ndarray(np.apply_along_axis(on_rows, axis, values_of("apply_along_axis", as_tensor(arr)), *args, **kwargs))
+    arr = as_tensor(arr)
+    axis = normalized(axis, arr.ndim, "apply_along_axis")
+    rows = moveaxis(arr, axis, -1)
+    outer = rows.shape[:-1]
+    results = [as_tensor(func1d(rows[(*place, ...)], *args, **kwargs)) for place in np.ndindex(outer)]
+    if not results:
+        raise ValueError(f"apply_along_axis: there is no row along axis {axis} of shape {arr.shape}")
+    inner = results[0].shape
+    together = reshape(stack([broadcast_to(result.astype(results[0].dtype), inner) for result in results]), (*outer, *inner))
+    return moveaxis(together, tuple(range(len(outer), together.ndim)), tuple(range(axis, axis + len(inner))))
 
 
 def apply_over_axes(func, a, axes):
@@ -382,6 +432,13 @@ def _bits_shape(name, factor):
     return shape
 
 
+def _unpackbits(x, axis=None, count=None, bitorder="big"):
+    result = np.unpackbits(x, axis, count, bitorder)
+    if x.size == 0:             # NumPy leaves what is not there as the memory has it
+        result[...] = 0
+    return result
+
+
 packbits = through_numpy(
     "packbits(Array x, /, int? axis=None, str bitorder='big') -> Tensor", "Eight truth values to a byte, along an axis or as flat.", np.packbits,
     _bits_shape("packbits", lambda length: -(-length // 8)), reference=np.packbits, samples=lambda rng: (
@@ -390,7 +447,7 @@ packbits = through_numpy(
 tensor([160], dtype=uint8)""")
 unpackbits = through_numpy(
     "unpackbits(Array x, /, int? axis=None, int? count=None, str bitorder='big') -> Tensor", "The bits of bytes, along an axis or as flat.",
-    np.unpackbits, lambda x, axis=None, count=None, bitorder="big": _bits_shape("unpackbits", lambda length: 8 * length)(x, axis, bitorder, count),
+    _unpackbits, lambda x, axis=None, count=None, bitorder="big": _bits_shape("unpackbits", lambda length: 8 * length)(x, axis, bitorder, count),
     reference=np.unpackbits, samples=lambda rng: (Sample(samples.array(rng, (2, 3), "u1"), *more) for more in ((), (1,), (0, 5), (1, -2, "little"))),
     notes=NUMPY.format(name="unpackbits"), example="""
 >>> fo.unpackbits(fo.asarray([160], dtype=fo.uint8), count=3)
