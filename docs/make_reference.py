@@ -13,7 +13,7 @@ PAGE = Path(__file__).with_name("reference.md")
 ORDER = ("elementwise", "reduction", "contraction", "view", "indexing", "creation", "primitive", "data-dependent",
          "linear-algebra", "composite")
 fo.special.erf      # declares the special functions
-MODULES = [name for name in ("linalg", "fft", "random", "special") if hasattr(fo, name)]
+MODULES = [name for name in ("autograd", "linalg", "fft", "random", "special") if hasattr(fo, name)]
 
 
 def page():

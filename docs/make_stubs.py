@@ -17,7 +17,7 @@ from fastops._dispatch import DispatchKey, DispatchKeySet, OpOverload, Tensor, d
 
 fo.special.erf              # declares the special functions
 PACKAGE = Path(fo.__file__).parent
-MODULES = ("linalg", "fft", "random", "special", "library")
+MODULES = ("autograd", "func", "linalg", "fft", "random", "special", "library")
 HEADER = '''"""Written by docs/make_stubs.py from the declarations."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -159,8 +159,9 @@ def result_of(name, *, in_random=False):
 
 PROPERTIES = {"shape": "tuple[int, ...]", "ndim": "int", "size": "int", "dtype": "np.dtype[Any]", "itemsize": "int", "nbytes": "int",
               "strides": "tuple[int, ...]", "device": "device", "_version": "int", "writeable": "bool", "T": "Tensor", "mT": "Tensor", "real": "Tensor",
-              "imag": "Tensor", "flat": "Any", "flags": "Any", "base": "Any", "data": "memoryview", "ctypes": "Any", "__array_interface__": "dict[str, Any]"}
-SETTABLE = {"real", "imag", "flat"}
+              "imag": "Tensor", "flat": "Any", "flags": "Any", "base": "Any", "data": "memoryview", "ctypes": "Any", "__array_interface__": "dict[str, Any]",
+              "requires_grad": "bool", "grad": "Tensor | None", "grad_fn": "Any", "is_leaf": "bool", "retains_grad": "bool"}
+SETTABLE = {"real", "imag", "flat", "requires_grad", "grad"}
 BINARY = "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
 SPECIAL = '''    def __init__(self, source: Any = ..., *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None) -> None: ...
     def __eq__(self, other: ArrayLike) -> Tensor: ...  # type: ignore[override] # pyright: ignore[reportIncompatibleMethodOverride]
@@ -253,6 +254,10 @@ def class_lines(name, cls):
     lines = [f"class {name}{'(Exception)' if issubclass(cls, BaseException) else ''}:"]
     if "__init__" in vars(cls):
         lines.append(function_lines("__init__", cls.__init__, method=True, indent="    ", result="None"))
+    if hasattr(cls, "__enter__"):
+        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *exception: Any) -> None: ..."]
+        if hasattr(cls, "__call__"):
+            lines.append("    def __call__(self, function: Any) -> Any: ...")
     for member, value in sorted(vars(cls).items()):
         if isinstance(value, property):
             lines += ["    @property", f"    def {member}(self) -> Any: ..."]
@@ -293,7 +298,7 @@ def name_line(name, value, module):
 
 def submodules():
     """The modules of the package by name, but those whose name a function has taken."""
-    found = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("_")} | {"lib"}
+    found = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("_")} | {"lib", "autograd", "func"}
     return sorted(name for name in found if isinstance(getattr(fo, name, fo), types.ModuleType))
 
 
@@ -330,7 +335,8 @@ def stubs():
     """Path and text of every stub."""
     yield PACKAGE / "__init__.pyi", main_stub()
     for module in MODULES[:-1]:
-        yield PACKAGE / f"{module}.pyi", module_stub(module)
+        folder = PACKAGE / module
+        yield folder / "__init__.pyi" if folder.is_dir() else PACKAGE / f"{module}.pyi", module_stub(module)
 
 
 if __name__ == "__main__":

@@ -55,8 +55,11 @@ from fastops.ops.signal import (bartlett, blackman, convolve, correlate, ediff1d
 from fastops.ops.statistics import (bincount, corrcoef, cov, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd, median,
                                     nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile,
                                     nanprod, nanquantile, nanstd, nansum, nanvar, percentile, quantile)
+from fastops.ops.autograd import detach
 from fastops.interchange import from_dlpack, may_share_memory, shares_memory
-from fastops import methods
+from fastops import autograd, func, methods, tree
+from fastops.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from fastops.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, memmap, save, savetxt, savez,
                            savez_compressed)
 from fastops.inspection import (can_cast, common_type, errstate, exceptions, finfo, geterr, geterrcall, iinfo, iscomplexobj, isdtype,

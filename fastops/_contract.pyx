@@ -10,7 +10,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from fastops._dispatch cimport (CPU, META, ElementType, Kernel, Operator, Tensor, element_of, finish_layout,
-                                is_tensor, new_tensor, new_view, require_writable, shape_tuple)
+                                is_tensor, mark_written, new_tensor, new_view, require_writable, shape_tuple)
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, Loop, LoopFunction, Nest, UfuncLoops, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, from_ndarray, nest_begin, nest_next, nest_operand, nest_order,
                              output_argument, raise_pending, overlaps, require_castable, require_no_self_overlap, to_ndarray)
@@ -136,13 +136,13 @@ cdef Tensor result_place(Operator op, Tensor out, int rank, const Py_ssize_t *si
     return new_tensor(rank, sizes, element, backend, 0)
 
 
-cdef Tensor written(Tensor out, Tensor result):
+cdef Tensor written(Operator op, Tensor out, Tensor result):
     # The result, in out if that was given.
     if out is None:
         return result
     if out is not result and out.backend == CPU:
         copy_into(out, result)
-    out.storage.version += 1
+    mark_written(out, op)
     return out
 
 
@@ -233,7 +233,7 @@ cdef object product(Operator op, Tensor first, int first_core, Tensor second, in
             elif loop.types[0] == FLOAT32:
                 function = fastops_small_product_float
         run_stack(op, &nest, function, loop.data, dimensions, steps, <double>result.count * dimensions[2])
-    return written(out, result)
+    return written(op, out, result)
 
 
 cdef class Product(Kernel):
@@ -287,7 +287,7 @@ cdef object run_dot(Kernel base, Operator op, PyObject **arguments, uint64_t key
     out = output_argument(op, arguments[2])
     if out is None:
         return result
-    return written(out, replaced(op, out, result))
+    return written(op, out, replaced(op, out, result))
 
 
 cdef Tensor replaced(Operator op, Tensor out, Tensor result):
@@ -358,7 +358,7 @@ cdef object run_vecdot(Kernel base, Operator op, PyObject **arguments, uint64_t 
         nest_operand(&nest, result.data, stack, result.sizes, result.steps)
         steps[3], steps[4] = left.steps[left.rank - 1], right.steps[right.rank - 1]
         run_stack(op, &nest, loop.function, loop.data, dimensions, steps, <double>result.count * dimensions[1])
-    return written(out, result)
+    return written(op, out, result)
 
 
 # ---------------------------------------------------------------------------------------------- einsum

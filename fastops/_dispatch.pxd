@@ -72,7 +72,7 @@ cdef extern from *:
     typedef struct {
         uint64_t included, excluded;
         PyObject *interpreters, *walk;
-        int depth;
+        int depth, levels, no_grad;
     } fastops_thread_state;
 
     /* Whether a product does not fit; *result holds it if it does. A division costs more than all the rest of
@@ -94,6 +94,8 @@ cdef extern from *:
         PyObject *interpreters      # list of transforms, innermost last; NULL when empty
         PyObject *walk              # list that explain() collects, or NULL
         int depth                   # of the kernel that runs, while a walk is collected
+        int levels                  # how many transforms of functions are open in this thread
+        int no_grad                 # nonzero: nothing is recorded for derivatives
 
 cdef class Tensor:
     cdef char *data
@@ -107,12 +109,31 @@ cdef class Tensor:
     cdef uint32_t flags
     cdef int32_t backend
     cdef int32_t device_index
-    cdef object autograd        # None, or what the Autograd key keeps
+    cdef object autograd        # None, what the Autograd key keeps, or the Tracer of a transform
+    cdef object origin          # the tensor of which this one is a view, None if it is none
+    cdef uint64_t generation    # which state of origin's record this view's own record was made from
+    cdef int number             # which result of its record's operator this is
     cdef object __weakref__
     cdef Py_ssize_t layout[8]   # 2 * INLINE_DIMENSIONS
 
 cdef class Kernel
 cdef class Operator
+cdef class Level
+
+ctypedef object (*LevelFunction)(Level level, Operator op, PyObject **arguments)
+
+cdef class Level:
+    # One call of a transform of functions: what its tracers refer to, and how it handles an operator.
+    cdef LevelFunction process
+    cdef readonly int depth
+    cdef public bint alive
+    cdef public object label    # what the transform is called, or the function that it transforms
+    cdef object __weakref__
+
+cdef class Tracer:
+    # What a transform keeps in Tensor.autograd: the tensor underneath, which a lower level or none stands for.
+    cdef Level level
+    cdef Tensor primal
 
 ctypedef object (*KernelFunction)(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys)
 
@@ -137,6 +158,10 @@ cdef class Operator:
     cdef int positional_only_count
     cdef readonly int gather    # parameter that takes surplus positional arguments, -1 for none
     cdef int device_position    # parameter of type Device, -1 for none
+    cdef int requires_position  # parameter that asks for gradients, -1 for none
+    cdef Kernel composition     # what the operator is made of, where it has no kernel of its own
+    cdef uint64_t write_mask    # parameters that the schema says are written
+    cdef public object derivative   # what the declaration says of the derivative, or None
     cdef PyObject *names[64]    # interned; MAXIMUM_PARAMETERS; owned by `parameters`
     cdef readonly bint checked  # arguments converted and results checked against the schema
     cdef readonly list parameters
@@ -164,6 +189,7 @@ cdef Py_ssize_t count_elements(int ndim, const Py_ssize_t *sizes, Py_ssize_t ite
 cdef Storage *new_storage(Py_ssize_t nbytes) except NULL
 cdef Storage *foreign_storage(char *data, Py_ssize_t nbytes, object owner, bint read_only) except NULL
 cdef void release_storage(Storage *storage) noexcept
+cdef void mark_written(Tensor tensor, Operator op) noexcept
 cdef int require_writable(Tensor tensor, object op) except -1
 cdef void set_allocator(int backend, Allocator allocator) noexcept
 
@@ -175,6 +201,10 @@ cdef ElementType *element_by_number(int number) noexcept nogil
 # Calls
 cdef object call_bound(Operator op, PyObject **arguments)
 cdef object run_keys(Operator op, PyObject **arguments, uint64_t keys)
+cdef Kernel machine_kernel(KernelFunction run, str description)
+cdef tuple python_arguments(Operator op, PyObject **arguments)
+cdef Level level_of(PyObject *value)
+cdef str last_writer(Tensor tensor)
 cdef ThreadState *thread_state() noexcept nogil
 cdef bint is_tensor(PyObject *value) noexcept
 cdef int parse_device(object device, int *backend, int *index) except -1

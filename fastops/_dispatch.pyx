@@ -347,10 +347,80 @@ def pop_interpreter():
     return interpreter
 
 
+cdef class Level:
+    """One call of a transform of functions (``grad``, ``jvp``, ``vmap``): its depth in this thread and whether it still runs."""
+
+    def __cinit__(self):
+        thread.levels += 1
+        self.depth = thread.levels
+        self.alive = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def close(self):
+        """The transformed function has returned: tensors of this level that are still held cannot be computed with."""
+        if self.alive:
+            self.alive = False
+            thread.levels -= 1
+
+
+cdef str label_of(Level level):
+    name, function = level.label if isinstance(level.label, tuple) else (level.label, None)
+    return f"{name}" if function is None else f"{name} of {getattr(function, '__name__', repr(function))}()"
+
+
+@cython.no_gc
+cdef class Tracer:
+    """What stands behind a tensor inside a transform."""
+
+
+cdef Level level_of(PyObject *value):
+    # The level of the tensors in an argument: of several the highest, None where there is none.
+    cdef Level found = None, other
+    cdef Py_ssize_t position
+    if is_tensor(value):
+        if (<Tensor>value).keys >> TRANSFORM_FRONT & 1:
+            return (<Tracer>(<Tensor>value).autograd).level
+    elif PyList_Check(value):
+        for position in range(PyList_GET_SIZE(value)):
+            other = level_of(PyList_GET_ITEM(value, position))
+            if other is not None and (found is None or other.depth > found.depth):
+                found = other
+    elif PyTuple_Check(value):
+        for position in range(PyTuple_GET_SIZE(value)):
+            other = level_of(PyTuple_GET_ITEM(value, position))
+            if other is not None and (found is None or other.depth > found.depth):
+                found = other
+    return found
+
+
 cdef object run_transform(Kernel kernel, Operator op, PyObject **arguments, uint64_t keys):
-    # The innermost transform handles the call while it is itself off the stack; whatever happens, it goes back.
+    # The transform of the highest level among the arguments handles the call; lower ones are what it computes with.
+    # A transform on the thread's stack handles every call, while it is itself off the stack: whatever happens, it
+    # goes back.
+    cdef Level top = None, other
+    cdef uint64_t mask = op.tensor_mask
+    cdef int position
     if thread.interpreters == NULL:
-        return run_keys(op, arguments, keys & ~(<uint64_t>1 << TRANSFORM_FRONT))
+        if op.composition is not None:          # transforms see what it is made of
+            return op.composition.run(op.composition, op, arguments, keys)
+        while mask:
+            position = fastops_lowest(mask)
+            mask &= mask - 1
+            if arguments[position] != NULL:
+                other = level_of(arguments[position])
+                if other is not None and (top is None or other.depth > top.depth):
+                    top = other
+        if top is None:
+            return run_keys(op, arguments, keys & ~(<uint64_t>1 << TRANSFORM_FRONT))
+        if not top.alive:
+            raise errors.EscapeError(f"{op}: an argument was computed inside {label_of(top)}, which has returned: return "
+                                     "values from the transformed function instead of storing them, or store x.detach()")
+        return top.process(top, op, arguments)
     positional, keywords = python_arguments(op, arguments)
     interpreter = pop_interpreter()
     try:
@@ -384,6 +454,11 @@ def register_element_type(dtype, int number, Py_ssize_t itemsize, str kind, byte
     _elements_by_dtype[dtype] = element_count
     element_count += 1
     return element.code
+
+
+def dtype_of_code(int code):
+    """The dtype of a dense index."""
+    return <object>element_types[code].dtype
 
 
 cdef ElementType *element_type(int code) noexcept nogil:
@@ -677,6 +752,8 @@ cdef Tensor new_view(Tensor base, int ndim):
     view.flags = base.flags & READ_ONLY
     view.backend = base.backend
     view.device_index = base.device_index
+    view.origin = base if base.origin is None else base.origin
+    view.generation = 0
     if view.storage.flags & COLLECTABLE:
         PyObject_GC_Track(<PyObject *>view)
     return view
@@ -766,6 +843,35 @@ cdef Tensor new_tensor(int ndim, const Py_ssize_t *sizes, ElementType *element, 
     return new_strided(ndim, sizes, NULL, element, backend, device_index)
 
 
+cdef enum:
+    WRITERS = 256               # how many writes are remembered, for messages
+
+cdef void *written_storages[WRITERS]
+cdef PyObject *writers[WRITERS]
+memset(writers, 0, sizeof(writers))
+memset(written_storages, 0, sizeof(written_storages))
+
+
+cdef str last_writer(Tensor tensor):
+    # The operator that last wrote into the tensor's memory, as far as it is remembered.
+    cdef size_t place = (<size_t>tensor.storage >> 6) % WRITERS
+    if written_storages[place] != <void *>tensor.storage or writers[place] == NULL:
+        return "a write"
+    return str(<object>writers[place])
+
+
+cdef void mark_written(Tensor tensor, Operator op) noexcept:
+    # The memory is not what it was: its version moves, and messages may say who did it.
+    cdef size_t place = (<size_t>tensor.storage >> 6) % WRITERS
+    cdef PyObject *earlier = writers[place]
+    tensor.storage.version += 1
+    written_storages[place] = <void *>tensor.storage
+    writers[place] = NULL if op is None else <PyObject *>op._name
+    if op is not None:
+        Py_INCREF(op._name)
+    Py_XDECREF(earlier)
+
+
 cdef int require_writable(Tensor tensor, object op) except -1:
     if tensor.flags & READ_ONLY or tensor.storage.flags & READ_ONLY:
         raise ValueError(f"{op}: the array to be written is read-only; write into a copy")
@@ -787,6 +893,8 @@ cdef void tensor_dealloc(PyObject *self) noexcept:
             PyObject_ClearWeakRefs(self)
         if storage != NULL:
             release_storage(storage)
+        if (<Tensor>self).origin is not None:
+            (<Tensor>self).origin = None
         if (<Tensor>self).autograd is not None:
             (<Tensor>self).autograd = None
         if headers_count < FASTOPS_KEPT_HEADERS:
@@ -842,7 +950,8 @@ def install_slot(str name, Operator op not None):
 
 
 def install_hook(str name, function):
-    """Let *function* answer what the machine leaves open: "array" (anything -> Tensor), "repr", "contains", "pickle"."""
+    """Let *function* answer what the machine leaves open: "array" (anything -> Tensor), "repr", "contains", "pickle",
+    "require" (a new tensor and whether it is to require gradients -> it)."""
     global array_hook
     hooks[name] = function
     if name == "array":
@@ -1536,7 +1645,7 @@ cdef class Operator:
         self.parameter_count = len(self.parameters)
         if self.parameter_count > MAXIMUM_PARAMETERS:
             raise errors.SchemaError(f"{self._name} has {self.parameter_count} parameters; {MAXIMUM_PARAMETERS} are allowed")
-        self.gather = self.device_position = -1
+        self.gather = self.device_position = self.requires_position = -1
         self.positional_count = 0
         for position, parameter in enumerate(self.parameters):
             bit = <uint64_t>1 << position
@@ -1547,12 +1656,16 @@ cdef class Operator:
                 self.positional_only_count = position + 1
             if parameter.required:
                 self.required_mask |= bit
+            if schema.arguments[position].is_write:
+                self.write_mask |= bit
             if parameter.holds_tensors:
                 self.tensor_mask |= bit
             if schema.arguments[position].type.base == "Array":
                 self.array_mask |= bit
             if schema.arguments[position].type.base == "Device":
                 self.device_position = position
+            if parameter.name == "requires_grad" and not checked:
+                self.requires_position = position
             if parameter.name == gather:
                 self.gather = position
         self.__name__ = f"{self._opname}.{self._overloadname}"
@@ -1585,6 +1698,7 @@ cdef class Operator:
         for key in range(KEY_COUNT):
             self.table[key] = <PyObject *>folded[key] if folded[key] is not fallthrough_ else <PyObject *>missing
         self.folded, self.mask, self.forced = folded, mask, forced
+        self.composition = None if COMPOSITE_EXPLICIT in self.kernels or CPU in self.kernels else self.kernels.get(COMPOSITE_IMPLICIT)
 
     cdef Kernel resolve(self, int key, int backend):
         # The order of precedence at one key, above one backend.
@@ -1737,6 +1851,10 @@ cdef object operator_call(PyObject *self, PyObject *const *given, size_t nargsf,
         gathered = bind_array(op, arguments, given, count, keywords)
     if op.checked:
         return call_checked(op, arguments, 0, False)
+    if op.requires_position >= 0 and arguments[op.requires_position] != NULL:
+        required = <object>arguments[op.requires_position]
+        arguments[op.requires_position] = NULL
+        return hooks["require"](call_bound(op, arguments), required)
     return call_bound(op, arguments)
 
 

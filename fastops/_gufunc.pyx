@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from fastops._dispatch cimport CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor, new_tensor, shape_tuple
+from fastops._dispatch cimport CPU, META, ElementType, Kernel, Operator, Tensor, element_of, is_tensor, mark_written, new_tensor, shape_tuple
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Loop, Nest, UfuncLoops, contiguous_copy, copy_into,
                              floating_point_begin, floating_point_end, floating_point_invalid, nest_begin, nest_next,
                              nest_operand, nest_order, output_argument, overlaps, raise_pending, require_output)
@@ -202,7 +202,7 @@ cdef object generalized(GeneralizedUfunc kernel, Operator op, PyObject **argumen
                 out = outs[position]
                 if out is not results[position] and backend == CPU:
                     copy_into(out, results[position])
-                out.storage.version += 1
+                mark_written(out, op)
                 results[position] = out
     return results[0] if outputs == 1 else kernel.results(*results) if kernel.results is not tuple else tuple(results)
 

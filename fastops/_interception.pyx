@@ -11,7 +11,7 @@ from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from fastops._dispatch cimport CPU, Tensor, is_tensor
+from fastops._dispatch cimport CPU, Tensor, mark_written, is_tensor
 
 from types import MethodType
 
@@ -149,7 +149,7 @@ cdef object in_numpy(function, args, dict kwargs, written):
     out = kwargs.get("out")
     for place in (written, *(out if isinstance(out, tuple) else (out,))):
         if isinstance(place, Tensor):
-            (<Tensor>place).storage.version += 1
+            mark_written(<Tensor>place, None)
     if out is not None:
         places = out if isinstance(out, tuple) else (out,)
         if len(places) == 1 and places[0] is not None:

@@ -20,7 +20,7 @@ cimport numpy
 from fastops cimport _dispatch
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, Operator, Tensor,
                                 element_by_number, element_of, element_type, finish_layout, foreign_storage,
-                                is_tensor, new_header, new_strided, new_tensor, new_view, require_writable,
+                                is_tensor, mark_written, new_header, new_strided, new_tensor, new_view, require_writable,
                                 shape_tuple)
 
 import warnings
@@ -71,6 +71,12 @@ cdef extern from "_complex.h":
     void fastops_expm1_c16(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
     void fastops_tanh_c8(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
     void fastops_tanh_c16(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+
+cdef extern from "_scale.h":
+    void fastops_scale_f4(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_scale_f8(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_scale_c8(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+    void fastops_scale_c16(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
 
 cdef extern from "_casts.h":
     ctypedef void (*CastLoop "fastops_cast")(char *, Py_ssize_t, const char *, Py_ssize_t, Py_ssize_t) noexcept nogil
@@ -907,6 +913,30 @@ cdef class SelectLoops(Loops):
         return loop
 
 
+cdef class ScaleLoops(Loops):
+    """The loops that multiply, 0 times anything being 0; floating-point and complex dtypes, promoted together."""
+
+    def __cinit__(self):
+        self.input_count, self.output_count = 2, 1
+
+    cdef Loop *resolve(self, Operator op, const int *codes) except NULL:
+        cdef ElementType *element = promote(codes[0], codes[1])
+        cdef LoopFunction function
+        cdef Loop *loop
+        if element.kind == c"c":
+            function = fastops_scale_c8 if element.itemsize == 8 else fastops_scale_c16
+            element = element_of("c8") if element.itemsize == 8 else element_of("c16")
+        elif element.kind == c"f" and element.itemsize <= 4:
+            function = fastops_scale_f4
+            element = element_of("f4")
+        else:
+            function = fastops_scale_f8
+            element = element_of("f8")
+        loop = self.keep(op, codes, function, NULL)
+        loop.types[0] = loop.types[1] = loop.types[2] = element
+        return loop
+
+
 cdef void select_1(char **pointers, const Py_ssize_t *count, const Py_ssize_t *steps, void *data) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(count[0]):
@@ -1063,7 +1093,7 @@ cdef object run_elementwise(Kernel base, Operator op, PyObject **arguments, uint
             result = <Tensor>value
             if first.count:
                 run_plain(op, loop, inputs, tensors, scalars, result)
-            result.storage.version += 1
+            mark_written(result, op)
             return result
     if inputs == 2 and outputs == 1 and tensors[0] != NULL and tensors[1] != NULL and actual[0] == loop.types[0] \
             and actual[1] == loop.types[1] and (arguments[2] == NULL or arguments[2] == <PyObject *>None):
@@ -1193,7 +1223,7 @@ cdef object run_general(Operator op, Loop *loop, int inputs, int outputs, PyObje
     if writes:
         for output in range(outputs):
             if given[output] != NULL:
-                (<Tensor>results[output]).storage.version += 1
+                mark_written((<Tensor>results[output]), op)
     return results[0] if outputs == 1 else tuple(results)
 
 

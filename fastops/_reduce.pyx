@@ -15,7 +15,7 @@ from libc.string cimport memchr, memcpy, memset
 cimport numpy
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, ElementType, Kernel, Operator, Tensor, element_of, element_type,
-                                finish_layout, is_tensor, new_strided, new_tensor, new_view, require_writable)
+                                finish_layout, is_tensor, mark_written, new_strided, new_tensor, new_view, require_writable)
 from fastops._loops cimport (BOOL_CODE, DIMENSIONS, LONG_WORK, Loop, Nest, UfuncLoops, cast_strided, element_argument, contiguous_copy,
                              copy_into, floating_point_begin, floating_point_end, nest_begin, nest_next, nest_operand,
                              nest_order, output_argument, promote, raise_pending, scalar_code, store_value, to_ndarray)
@@ -480,7 +480,7 @@ cdef object deliver(Operator op, PyObject *given, Tensor result):
     require_writable(out, op)
     if out.backend == CPU:
         copy_into(out, result)
-    out.storage.version += 1
+    mark_written(out, op)
     return out
 
 

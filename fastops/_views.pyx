@@ -9,7 +9,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, KernelFunction,
-                                Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor,
+                                Operator, Tensor, call_bound, count_elements, element_of, finish_layout, is_tensor, mark_written,
                                 new_strided, new_tensor, new_view, overflows, require_writable, shape_tuple, parse_device)
 from fastops._index cimport Points, find_points, free_points, gather, points_shape, scatter
 from fastops._loops cimport (DIMENSIONS, LONG_WORK, OPERANDS, Nest, cast_strided, element_argument, contiguous_copy, copy_into,
@@ -1082,11 +1082,11 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
     if select(op, target, arguments[1], &selection):
         if selection.rank == 0 and target.element == FLOAT64 and PyFloat_CheckExact(value) and target.backend == CPU:
             (<double *>(target.data + selection.offset))[0] = PyFloat_AS_DOUBLE(value)
-            target.storage.version += 1
+            mark_written(target, op)
             return None
         if scalar_code(value) >= 0 or is_tensor(value) or target.backend == META:
             assign(op, selected(target, &selection), value, selection.element)
-            target.storage.version += 1
+            mark_written(target, op)
             return None
     if scalar_code(value) >= 0:
         store_element(op, value, target.element, place)     # what cannot be stored is said before what cannot be found
@@ -1095,7 +1095,7 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
             assign_points(op, target, &points, value)
         finally:
             free_points(&points)
-        target.storage.version += 1
+        mark_written(target, op)
         return None
     index = numpy_index(op, <object>arguments[1], &basic)
     if basic and is_tensor(value) and select(op, target, <PyObject *>index, &selection):
@@ -1113,7 +1113,7 @@ cdef object run_setitem(Kernel kernel, Operator op, PyObject **arguments, uint64
             raise IndexError(f"{op}: {error}") from None
         except ValueError as error:
             raise ValueError(f"{op}: {error}") from None
-    target.storage.version += 1
+    mark_written(target, op)
     return None
 
 
@@ -1309,7 +1309,7 @@ cdef object joined_into(Operator op, PyObject *given, Tensor result, PyObject *c
     require_output(op, out, result.rank, result.sizes, out.element, result.backend, result.device_index)
     if result.backend == CPU:
         copy_into(out, result)
-    out.storage.version += 1
+    mark_written(out, op)
     return out
 
 

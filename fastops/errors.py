@@ -39,3 +39,15 @@ class InterchangeError(BufferError, ValueError):
 
 class ProtocolError(TypeError, AttributeError):
     """An object lacks the methods by which it would hand out its memory."""
+
+
+class DerivativeError(RuntimeError, ValueError):
+    """A derivative is asked for that there is none of, or no more."""
+
+
+class NoDerivativeError(DerivativeError):
+    """The declaration says that there is no derivative, or none for these arguments."""
+
+
+class EscapeError(RuntimeError, ValueError):
+    """A tensor is used outside the transformed function in which it was computed."""

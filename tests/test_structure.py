@@ -17,18 +17,18 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fastops"
 
 # A module may import those before it in the list; those in one group do not import each other.
-ORDER = [{"version", "errors", "constants", "dtypes"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
-         {"inspection", "_random", "_interchange", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_sort", "_gufunc", "declare"},
-         {"ops.families"}, {"ops.create", "ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
-         {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates", "ops.signal", "ops.statistics", "methods", "files"}, {"interchange", "ops.borders"}, {"ops.decomposition", "ops.fft", "ops.special", "ops.random", "ufuncs", "_interception"}, {"fft", "linalg", "special", "lib.stride_tricks"}, {"lib.__init__", "random"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
-         {"testing", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",
+ORDER = [{"version", "errors", "constants", "dtypes", "tree"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
+         {"inspection", "_random", "_interchange", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_autograd"}, {"_forward", "derivatives"}, {"_sort", "_gufunc", "declare"},
+         {"ops.families"}, {"ops.create"}, {"ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
+         {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates", "ops.signal", "ops.statistics", "methods", "files"}, {"interchange", "ops.borders", "ops.autograd"}, {"autograd.modes", "autograd.engine", "func.arguments"}, {"func.reverse"}, {"func.forward"}, {"autograd.__init__", "func.__init__"}, {"ops.decomposition", "ops.fft", "ops.special", "ops.random", "ufuncs", "_interception"}, {"fft", "linalg", "special", "lib.stride_tricks"}, {"lib.__init__", "random"}, {"numpy_functions"}, {"packets", "infer"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
+         {"testing"}, {"differentiation", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",
           "compat.torch_function"}]
 LEVEL = {name: position for position, group in enumerate(ORDER) for name in group}
 
 
 # The parts of the public namespace beside its main one.
 fo.special.erf      # declares them all
-NAMESPACES = {name: getattr(fo, name) for name in ("linalg", "fft", "random", "special") if hasattr(fo, name)}
+NAMESPACES = {name: getattr(fo, name) for name in ("autograd", "linalg", "fft", "random", "special") if hasattr(fo, name)}
 
 
 def modules():
@@ -60,6 +60,7 @@ def test_imports_run_one_way(name, path):
     for other in imported(path):
         if other in ("ops", "lib", name):
             continue
+        other = other if other in LEVEL else f"{other}.__init__"        # a package
         assert LEVEL[other] < LEVEL[name], f"{name} imports {other}, which stands beside or above it"
 
 

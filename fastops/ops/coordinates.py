@@ -58,12 +58,12 @@ def _tri(N, M=None, k=0, dtype=None, *, device=None):
     return greater_equal(rows, arange(-k, (N if M is None else M) - k, device=device)).astype(np.float64 if dtype is None else dtype)
 
 
-tri = _creating("tri(int N, int? M=None, int k=0, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+tri = _creating("tri(int N, int? M=None, int k=0, ScalarType? dtype=None, *, Device? device=None, bool requires_grad=False) -> Tensor",
                 "A matrix of ones on and below the k-th diagonal, zeros above.", _tri, """
 >>> fo.tri(2)
 tensor([[1., 0.],
         [1., 1.]])""", calls=((3,), (2, 4), (3, 2, 1), (3, None, -1, "i4")))
-identity = _creating("identity(int n, ScalarType? dtype=None, *, Device? device=None) -> Tensor", "The unit matrix of n rows.",
+identity = _creating("identity(int n, ScalarType? dtype=None, *, Device? device=None, bool requires_grad=False) -> Tensor", "The unit matrix of n rows.",
                      lambda n, dtype=None, *, device=None: eye(n, dtype=dtype, device=device), """
 >>> fo.identity(2)
 tensor([[1., 0.],

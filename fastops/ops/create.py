@@ -1,5 +1,6 @@
 """Making tensors: from values, from nothing, from numbers in a row."""
 
+import builtins
 import math
 import operator
 
@@ -8,10 +9,13 @@ import numpy as np
 from fastops import _dispatch as machine
 from fastops import errors, samples
 from fastops._create import Arange, Fill, FillLike, empty_meta
-from fastops._dispatch import DispatchKey, Tensor
+from fastops._autograd import structural
+from fastops._dispatch import DispatchKey, DispatchKeySet, Tensor
 from fastops._loops import as_ndarray, copy_ndarray, share_ndarray
 from fastops.declare import declare
+from fastops.derivatives import composed, constant, linear, refuse
 
+PLAIN = DispatchKeySet("CPU")
 PYTHON_VALUES = frozenset({bool, int, float, complex, list, tuple, range})
 
 SHAPE_NOTES = """
@@ -95,7 +99,7 @@ def _like_samples(*values):
 def _filled(name, summary, value, example):
     kernel = Fill(value)
     return declare(
-        f"{name}(int[] shape, ScalarType? dtype=None, str order='C', *, Device? device=None) -> Tensor", summary, family="creation",
+        f"{name}(int[] shape, ScalarType? dtype=None, str order='C', *, Device? device=None, bool requires_grad=False) -> Tensor", summary, family="creation",
         notes=SHAPE_NOTES.format(name=name, value="", dtype="float64 if not given"), example=example,
         kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: kernel, DispatchKey.Meta: kernel},
         samples=_shape_samples(), reference=getattr(np, name))
@@ -104,10 +108,10 @@ def _filled(name, summary, value, example):
 def _filled_like(name, summary, value, example):
     kernel = FillLike(value)
     return declare(
-        f"{name}(Array x, /, ScalarType? dtype=None, str order='K', bool subok=True, int[]? shape=None, *, Device? device=None) -> Tensor", summary, family="creation",
+        f"{name}(Array x, /, ScalarType? dtype=None, str order='K', bool subok=True, int[]? shape=None, *, Device? device=None, bool requires_grad=False) -> Tensor", summary, family="creation",
         notes=LIKE_NOTES.format(name=name, value=""), example=example,
         kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, samples=_like_samples(),
-        reference=getattr(np, name))
+        derivative=constant(), reference=getattr(np, name))
 
 
 empty = _filled("empty", "A new tensor whose elements are whatever the memory holds.", None, """
@@ -131,24 +135,26 @@ tensor([1., 1.])""")
 
 _full = Fill(value_position=1)
 full = declare(
-    "full(int[] shape, Scalar fill_value, ScalarType? dtype=None, str order='C', *, Device? device=None) -> Tensor",
+    "full(int[] shape, Scalar fill_value, ScalarType? dtype=None, str order='C', *, Device? device=None, bool requires_grad=False) -> Tensor",
     "A new tensor whose elements all are fill_value.", family="creation",
     notes=SHAPE_NOTES.format(name="full", value=VALUE_NOTE, dtype="The fill value's if not given"),
     kernels={DispatchKey.BackendSelect: machine.backend_select, DispatchKey.CPU: _full, DispatchKey.Meta: _full},
     samples=_shape_samples(2), reference=np.full, example="""
 >>> fo.full(2, 7)
-tensor([7, 7])""")
+tensor([7, 7])""",
+    derivative=constant())
 
 _full_like = FillLike(value_position=1)
 full_like = declare(
     "full_like(Array x, /, Scalar fill_value, ScalarType? dtype=None, str order='K', bool subok=True, int[]? shape=None, *, "
-    "Device? device=None) -> Tensor",
+    "Device? device=None, bool requires_grad=False) -> Tensor",
     "A new tensor like x whose elements all are fill_value.", family="creation",
     notes=LIKE_NOTES.format(name="full_like", value=VALUE_NOTE),
     kernels={DispatchKey.CPU: _full_like, DispatchKey.Meta: _full_like}, samples=_like_samples(1),
     reference=np.full_like, example="""
 >>> fo.full_like(fo.asarray([1.0, 2.0]), 7)
-tensor([7., 7.])""")
+tensor([7., 7.])""",
+    derivative=constant())
 
 
 def _through_numpy(schema, summary, function, shape, *, kernel=lambda general: general, **more):
@@ -192,7 +198,7 @@ def _arange_samples(rng):
 
 
 arange = _through_numpy(
-    "arange(Scalar start, Scalar? stop=None, Scalar step=1, *, ScalarType? dtype=None, Device? device=None) -> Tensor",
+    "arange(Scalar start, Scalar? stop=None, Scalar step=1, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor",
     "Numbers from start up to, not including, stop in steps; arange(stop) starts at 0.", np.arange, _arange_shape,
     kernel=Arange,
     notes="""
@@ -210,7 +216,8 @@ Notes
 -----
 NumPy: ``numpy.arange``.""", samples=_arange_samples, example="""
 >>> fo.arange(2, 8, 2)
-tensor([2, 4, 6])""")
+tensor([2, 4, 6])""",
+    derivative=refuse("its length depends on its arguments"))
 
 
 def _end_of(value):
@@ -231,7 +238,7 @@ def _linspace_shape(start, stop, num=50, endpoint=True, retstep=False, dtype=Non
 
 linspace = _through_numpy(
     "linspace(Any start, Any stop, /, int num=50, bool endpoint=True, bool retstep=False, ScalarType? dtype=None, int axis=0, *, "
-    "Device? device=None) -> Tensor",
+    "Device? device=None, bool requires_grad=False) -> Tensor",
     "num evenly spaced numbers from start to stop, which is left out if endpoint is False.", np.linspace,
     _linspace_shape, notes="""
 Parameters
@@ -267,11 +274,12 @@ NumPy: ``numpy.linspace``.""",
     samples=lambda rng: (samples.Sample(*args, **kwargs) for args in ((0, 1, 5), (2, -2, 4), (0.0, 1.0, 1), (0, 1, 0),
                          (1j, 2, 3)) for kwargs in ({}, {"endpoint": False})), example="""
 >>> fo.linspace(0, 1, 5)
-tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""")
+tensor([0.  , 0.25, 0.5 , 0.75, 1.  ])""",
+    derivative=composed(lambda *args, **kwargs: _spaced(*args, **kwargs)))
 
 
 geomspace = _through_numpy(
-    "geomspace(Any start, Any stop, /, int num=50, bool endpoint=True, ScalarType? dtype=None, int axis=0, *, Device? device=None) -> Tensor",
+    "geomspace(Any start, Any stop, /, int num=50, bool endpoint=True, ScalarType? dtype=None, int axis=0, *, Device? device=None, bool requires_grad=False) -> Tensor",
     "num numbers from start to stop, each the same multiple of the one before.", np.geomspace,
     lambda start, stop, num=50, endpoint=True, dtype=None, axis=0: _linspace_shape(
         start, stop, num, endpoint, False, dtype, axis, np.float64),
@@ -286,7 +294,8 @@ Notes
 NumPy: ``numpy.geomspace``.""", samples=lambda rng: (samples.Sample(*args) for args in ((1, 1000, 4), (1.0, 256.0, 9, False), (-1, -100, 3))),
     example="""
 >>> fo.geomspace(1, 8, 4)
-tensor([1., 2., 4., 8.])""")
+tensor([1., 2., 4., 8.])""",
+    derivative=composed(lambda *args, **kwargs: _spaced_by_factors(*args, **kwargs)))
 
 
 def _eye_shape(n_rows, n_cols=None, k=0, dtype=None):
@@ -298,7 +307,7 @@ def _eye(n_rows, n_cols=None, k=0, dtype=None):
 
 
 eye = _through_numpy(
-    "eye(int n_rows, int? n_cols=None, /, int k=0, ScalarType? dtype=None, *, Device? device=None) -> Tensor",
+    "eye(int n_rows, int? n_cols=None, /, int k=0, ScalarType? dtype=None, *, Device? device=None, bool requires_grad=False) -> Tensor",
     "A matrix with ones on the k-th diagonal and zeros elsewhere.", _eye, _eye_shape, notes="""
 Returns
 -------
@@ -335,7 +344,7 @@ k : int
 
 Notes
 -----
-NumPy: ``numpy.{name}``.""", kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, reference=reference,
+NumPy: ``numpy.{name}``.""", kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, derivative=linear(x=lambda g, k: _operator(name)(g, k)), reference=reference,
         samples=lambda rng: (samples.Sample(samples.array(rng, shape, dtype), *k) for dtype in samples.ALL
                              for shape in ((3, 3), (2, 3, 4)) for k in ((), (1,), (-1,))), example=example)
 
@@ -350,7 +359,7 @@ tensor([[1., 1.],
         [0., 1.]])""")
 
 
-def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
+def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None, requires_grad=False):
     """A tensor of *obj*: the thing itself or its memory where that is possible, else a copy.
 
     Parameters
@@ -365,6 +374,8 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
         obj's own if not given.
     copy : bool, optional
         True always copies, False raises ValueError where a copy is needed.
+    requires_grad : bool
+        Whether derivatives by it are recorded; of a Tensor then comes another over its memory.
 
     Raises
     ------
@@ -380,12 +391,16 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
     tensor([[1, 2],
             [3, 4]])
     """
+    if requires_grad:
+        return required(asarray(obj, dtype, order, device=device, copy=copy))
     if dtype is None and order is None and device is None and not copy:
         if isinstance(obj, Tensor):
             return obj
         if type(obj) is np.ndarray and (copy is None or obj.flags.aligned and obj.dtype.isnative):
             return share_ndarray(obj)
     if isinstance(obj, Tensor):
+        if obj.device == "cpu" and obj.keyset() != PLAIN:       # in operators, which are recorded
+            return converted_tensor(obj, dtype, order, device, copy)
         tensor, owned = obj, False
     elif isinstance(obj, np.ndarray):
         tensor = share_ndarray(obj)         # a copy where NumPy's loops could not read the memory as it lies
@@ -394,6 +409,9 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
         owned = type(obj) in PYTHON_VALUES or not exports_memory(obj)
         if owned and copy is False:
             raise ValueError(f"asarray: {type(obj).__name__} cannot become an array without a copy")
+        if type(obj) in (list, tuple) and holds_recorded(obj):
+            stacked = stack_nested(obj)
+            return stacked if dtype is None and order is None and device is None else asarray(stacked, dtype, order, device=device)
         array = np.asarray(obj)
         if array.dtype == object:
             raise errors.NoArrayError(f"asarray: {type(obj).__name__} {shortened(obj)} is nothing that numbers are made of")
@@ -417,7 +435,34 @@ def asarray(obj, /, dtype=None, order=None, *, device=None, copy=None):
     return converted
 
 
-def array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device=None):
+def required(tensor):
+    """The tensor as a leaf that requires a gradient."""
+    return structural("detach")(tensor).requires_grad_()
+
+
+def converted_tensor(tensor, dtype, order, device, copy):
+    """What asarray makes of a tensor that takes part in a transform."""
+    if device is not None and machine.device(device) != tensor.device:
+        raise ValueError(f"asarray: cannot move from device '{tensor.device}' to '{machine.device(device)}' here")
+    made = tensor.astype(tensor.dtype if dtype is None else dtype, "K" if order is None else order, copy=bool(copy))
+    if copy is False and made is not tensor and dtype is not None and np.dtype(dtype) != tensor.dtype:
+        raise ValueError(f"asarray: a copy is needed for dtype {np.dtype(dtype)}, and copy=False")
+    return made
+
+
+def holds_recorded(values):
+    """Whether nested lists hold a tensor that takes part in a transform."""
+    return any(value.keyset() != PLAIN if isinstance(value, Tensor) else type(value) in (list, tuple) and holds_recorded(value)
+               for value in values)
+
+
+def stack_nested(values):
+    """Nested lists as one tensor, in operators."""
+    return structural("stack")([value if isinstance(value, Tensor) else stack_nested(value) if type(value) in (list, tuple) else asarray(value)
+                                for value in values])
+
+
+def array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device=None, requires_grad=False):
     """A new tensor of *obj*; ``asarray`` with a copy, as ``numpy.array`` is. *ndmin* is the least number of axes.
 
     >>> import fastops as fo
@@ -425,7 +470,8 @@ def array(obj, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, device
     tensor([1., 2.], dtype=float32)
     """
     tensor = asarray(obj, dtype=dtype, order=None if order == "K" else order, device=device, copy=copy)
-    return tensor[(None,) * (ndmin - tensor.ndim)] if tensor.ndim < ndmin else tensor
+    tensor = tensor[(None,) * (ndmin - tensor.ndim)] if tensor.ndim < ndmin else tensor
+    return required(tensor) if requires_grad else tensor
 
 
 def asanyarray(a, dtype=None, order=None, *, device=None, copy=None):
@@ -512,3 +558,35 @@ def _is_operand(obj):
 machine.install_method("__array_priority__", 100.0)
 machine.install_hook("array", asarray)
 machine.install_hook("operand", _is_operand)
+
+
+# Derivatives
+
+def _operator(name):
+    return globals()[name]
+
+
+def _steps(start, stop, num, endpoint, axis):
+    # From 0 to 1 along an axis, to stand between start and stop; and both with that axis.
+    start, stop = asarray(start), asarray(stop)
+    rank = builtins.max(start.ndim, stop.ndim)
+    axis = axis % (rank + 1)
+    steps = np.linspace(0.0, 1.0, num, endpoint).reshape((num,) + (1,) * (rank - axis))
+
+    def placed(end):
+        shape = (1,) * (rank - end.ndim) + end.shape
+        return end.reshape(shape[:axis] + (1,) + shape[axis:])
+    return placed(start), placed(stop), steps
+
+
+def _spaced(start, stop, /, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    first, last, steps = _steps(start, stop, num, endpoint, axis)
+    result = first * (1 - steps) + last * steps
+    result = result if dtype is None else result.astype(dtype)
+    return (result, (asarray(stop) - start) / builtins.max(1, num - bool(endpoint))) if retstep else result
+
+
+def _spaced_by_factors(start, stop, /, num=50, endpoint=True, dtype=None, axis=0, *, device=None):
+    first, last, steps = _steps(start, stop, num, endpoint, axis)
+    result = first * (last / first) ** steps
+    return result if dtype is None else result.astype(dtype)

@@ -1,18 +1,20 @@
 """Linear algebra: solving, factors, eigenvalues, norms, over stacks of matrices in the last two axes."""
 
+import builtins
 from collections import namedtuple
 
 import numpy as np
 from numpy.linalg import LinAlgError, _umath_linalg
 
-from fastops import samples
+from fastops import errors, samples
 from fastops._create import empty_meta
-from fastops._dispatch import DispatchKey, as_tensor
+from fastops._dispatch import DispatchKey, DispatchKeySet, as_tensor
 from fastops._gufunc import ByRank, GeneralizedUfunc
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
+from fastops.derivatives import composed, transposes
 from fastops.ops.composite import cross as cross_product
-from fastops.ops.create import eye
+from fastops.ops.create import eye, tril, triu
 from fastops.ops.elementwise import abs, conj, divide, equal, multiply, pow, sqrt, where
 from fastops.ops.families import composite, through_numpy, write_out
 from fastops.ops.linalg import matmul
@@ -20,7 +22,7 @@ from fastops.ops.linalg import outer as outer_product
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import amax, amin, count_nonzero, sum
 from fastops.ops.shape import diagonal as diagonal_of
-from fastops.ops.shape import (astype, broadcast_to, copy, expand_dims, matrix_transpose, moveaxis, normalized, permute_dims,
+from fastops.ops.shape import (astype, broadcast_to, concat, copy, expand_dims, matrix_transpose, moveaxis, normalized, permute_dims,
                                ravel, reshape, take_along_axis)
 from fastops.ops.sorting import argsort
 from fastops.samples import Sample
@@ -31,6 +33,7 @@ QRResult = namedtuple("QRResult", "Q R")
 SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = namedtuple("SVDResult", "U S Vh")
 
+PLAIN = DispatchKeySet("CPU")
 INEXACT = ("f4", "f8", "c8", "c16")
 NOTES = """
 Parameters
@@ -86,12 +89,215 @@ def _hermitian(rng):
         yield Sample(matrix @ matrix.swapaxes(-1, -2).conj() + np.eye(matrix.shape[-1], dtype=matrix.dtype))
 
 
+# Derivatives. Cotangents of results that nothing arrived at are None.
+
+def _conj(x):
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def _adjoint(x):
+    return _conj(matrix_transpose(x))
+
+
+def _scaled(numbers, matrices):
+    return numbers[..., None, None] * matrices
+
+
+def diagonal_of_last(x):
+    return diagonal_of(x, 0, -2, -1)
+
+
+def _diagonal_of(values):
+    # Vectors as the diagonals of matrices.
+    return values[..., None, :] * eye(values.shape[-1], dtype=values.dtype)
+
+
+def _sum_of(*terms):
+    terms = [term for term in terms if term is not None]
+    return builtins.sum(terms[1:], terms[0]) if terms else None
+
+
+def _slogdet_transpose(g, x, result):
+    sign, size = g
+    if x.dtype.kind == "c" and sign is not None:
+        turned = (conj(sign) * result[0]).imag * 1j
+        size = -turned if size is None else size - turned
+    return None if size is None else _scaled(size, _adjoint(inv(x)))
+
+
+def _solved(matrices, right, single):
+    # With one right-hand side for each matrix, whose axes a stack of matrices has too.
+    return solve(matrices, right[..., None])[..., 0] if single else solve(matrices, right)
+
+
+def _solve_transpose(g, x1, x2_shape, result):
+    back = _solved(_adjoint(x1), g, len(x2_shape) == 1)
+    if len(x2_shape) == 1:
+        return -back[..., :, None] * _conj(result)[..., None, :]
+    return -matmul(back, _adjoint(result))
+
+
+def _cholesky_transpose(g, result, upper):
+    lower, g = (_adjoint(result), _adjoint(g)) if upper else (result, g)
+    middle = tril(matmul(_adjoint(lower), g))
+    half = np.tril(np.full((middle.shape[-1],) * 2, 1.0)) - 0.5 * np.eye(middle.shape[-1])
+    inside = solve(_adjoint(lower), middle * half.astype(middle.real.dtype))
+    found = _adjoint(solve(_adjoint(lower), _adjoint(inside)))
+    return (found + _adjoint(found)) / 2
+
+
+def _gaps(values):
+    # 1 / (w_j - w_i), 0 on the diagonal and where two are equal.
+    gaps = values[..., None, :] - values[..., :, None]
+    return where(gaps == 0, 0, 1 / where(gaps == 0, 1, gaps))
+
+
+def _eigh_transpose(g, result):
+    values, vectors = result
+    inner = None if g[0] is None else _diagonal_of(g[0])
+    if g[1] is not None:
+        inner = _sum_of(inner, matmul(_adjoint(vectors), g[1]) * _gaps(values))
+    if inner is None:
+        return None
+    found = matmul(vectors, matmul(astype(inner, vectors.dtype), _adjoint(vectors)))
+    return (found + _adjoint(found)) / 2
+
+
+def _eig_transpose(g, result):
+    values, vectors = result
+    inner = None if g[0] is None else _diagonal_of(g[0])
+    if g[1] is not None:
+        along = matmul(_adjoint(vectors), g[1])
+        along = along - matmul(_adjoint(vectors), vectors * diagonal_of_last(along).real[..., None, :])
+        inner = _sum_of(inner, along * _conj(_gaps(values)))
+    return None if inner is None else solve(_adjoint(vectors), matmul(inner, _adjoint(vectors)))
+
+
+def _svd_transpose(g, result):
+    left, values, right = result            # x = left @ diag(values) @ right
+    of_left, of_values, of_right = g
+    k = values.shape[-1]
+    if (left.shape[-1] > k and of_left is not None) or (right.shape[-2] > k and of_right is not None):
+        raise errors.NoDerivativeError("svd: the derivative of the vectors beyond the singular values is not defined; pass full_matrices=False")
+    left, right = left[..., :, :k], right[..., :k, :]
+    squares = values * values
+    gaps = _gaps(squares)
+    safe = where(values == 0, 1, values)
+    inverse = where(values == 0, 0, 1 / safe)
+    inner = None if of_values is None else _diagonal_of(of_values)
+    outer = []
+    if of_left is not None:
+        turned = matmul(_adjoint(left), of_left)
+        skew = turned - _adjoint(turned)
+        inner = _sum_of(inner, skew * gaps * values[..., None, :])
+        if turned.dtype.kind == "c":
+            inner = inner + _diagonal_of(diagonal_of_last(skew) * (0.5 * inverse))
+        if left.shape[-2] > k:
+            outer.append(matmul((of_left - matmul(left, turned)) * inverse[..., None, :], right))
+    if of_right is not None:
+        turned = matmul(right, _adjoint(of_right))
+        skew = turned - _adjoint(turned)
+        inner = _sum_of(inner, values[..., :, None] * skew * gaps)
+        if right.shape[-1] > k:
+            across = of_right - matmul(_adjoint(turned), right)
+            outer.append(matmul(left, inverse[..., :, None] * across))
+    if inner is None:
+        return None
+    return _sum_of(matmul(left, matmul(astype(inner, left.dtype), right)), *outer)
+
+
+def _qr_transpose(g, result, mode):
+    if mode != "reduced":
+        raise errors.NoDerivativeError(f"qr: there is a derivative for mode='reduced', not for mode={mode!r}")
+    q, r = result
+    of_q, of_r = g
+    if of_q is None and of_r is None:
+        return None
+    m, n = q.shape[-2], r.shape[-1]
+    of_q = q * 0 if of_q is None else of_q
+    of_r = r * 0 if of_r is None else of_r
+    rest = None
+    if n > m:                               # r = [u | v], x = [q u | q v]
+        beyond, of_beyond = r[..., m:], of_r[..., m:]
+        rest = matmul(q, of_beyond)
+        of_q = of_q + matmul(matmul(q, beyond), _adjoint(of_beyond))
+        r, of_r = r[..., :m], of_r[..., :m]
+    inner = matmul(r, _adjoint(of_r)) - matmul(_adjoint(of_q), q)
+    below = np.tril(np.ones(inner.shape[-2:]), -1).astype(inner.real.dtype)
+    symmetric = inner * below + _adjoint(inner * below) + _diagonal_of(astype(diagonal_of_last(inner).real, inner.dtype))
+    found = _adjoint(solve(r, _adjoint(of_q + matmul(q, symmetric))))
+    return found if rest is None else concat([found, rest], axis=-1)
+
+
+def _lstsq_composition(a, b, rcond=None):
+    a, b = as_tensor(a), as_tensor(b)
+    with_values = lstsq(a.detach(), b.detach(), rcond)
+    x = matmul(pinv(a, rcond=rcond), b) if rcond is not None else matmul(pinv(a), b)
+    away = b - matmul(a, x)
+    residuals = sum(away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away, axis=0)
+    return x, reshape(residuals, with_values[1].shape) if with_values[1].size else with_values[1], with_values[2], svdvals(a)
+
+
+def _expm_transpose(g, x):
+    # The derivative of expm at x^H in the direction g stands beside it in the exponential of a block matrix.
+    n = x.shape[-1]
+    turned = _adjoint(x)
+    top = concat([turned, g], axis=-1)
+    bottom = concat([turned * 0, turned], axis=-1)
+    return expm(concat([top, bottom], axis=-2))[..., :n, n:]
+
+
+def _lu_transpose(g, result, permute_l):
+    if permute_l:
+        raise errors.NoDerivativeError("lu: there is a derivative for permute_l=False")
+    p, lower, upper = result
+    if lower.shape[-2] != upper.shape[-1]:
+        raise errors.NoDerivativeError("lu: there is a derivative for square matrices")
+    below = np.tril(np.ones(upper.shape[-2:]), -1).astype(upper.real.dtype)
+    inner = None
+    if g[1] is not None:
+        inner = matmul(_adjoint(lower), g[1]) * below
+    if g[2] is not None:
+        inner = _sum_of(inner, matmul(g[2], _adjoint(upper)) * (1 - below))
+    if inner is None:
+        return None
+    found = solve(_adjoint(lower), _adjoint(solve(upper, _adjoint(inner))))
+    return matmul(astype(p, found.dtype), found)
+
+
+def _back(a, g, trans, lower, unit_diagonal):
+    # The cotangent of the right-hand side.
+    kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    if kind == 0:
+        return solve_triangular(a, g, trans=2, lower=lower, unit_diagonal=unit_diagonal)
+    return solve_triangular(_conj(a) if kind == 1 else a, g, trans=0, lower=lower, unit_diagonal=unit_diagonal)
+
+
+def _solve_triangular_transpose(g, a, b_shape, result, trans, lower, unit_diagonal):
+    back = _back(a, g, trans, lower, unit_diagonal)
+    if len(b_shape) == 1:
+        back, result = back[..., None], result[..., None]
+    kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    found = -matmul(back, _adjoint(result)) if kind == 0 else -matmul(_conj(result), matrix_transpose(back)) if kind == 1 \
+        else -matmul(result, _adjoint(back))
+    step = -1 if unit_diagonal else 0
+    return tril(found, step) if lower else triu(found, -step)
+
+
+def _cho_solve_composition(c, b, *, lower=True):
+    c, b = as_tensor(c), as_tensor(b)
+    if lower:
+        return solve_triangular(c, solve_triangular(c, b, lower=True), trans=2, lower=True)
+    return solve_triangular(c, solve_triangular(c, b, trans=2, lower=False), lower=False)
+
+
 det = declare(
     "det(Array x, /) -> Tensor", "The determinant.", module="linalg", family="linear-algebra",
     kernels=_both(GeneralizedUfunc(_umath_linalg.det, inexact=True)), reference=np.linalg.det, samples=_squares,
     notes=_notes("det", "Tensor\n    Shape (...)."), example="""
 >>> fo.linalg.det(fo.asarray([[1.0, 2.0], [3.0, 4.0]]))
-tensor(-2.)""")
+tensor(-2.)""",
+    derivative=transposes(x=lambda g, x, result: _scaled(g * _conj(result), _adjoint(inv(x)))))
 
 slogdet = declare(
     "slogdet(Array x, /) -> (Tensor, Tensor)", "The sign of the determinant and the logarithm of its absolute value.",
@@ -99,7 +305,8 @@ slogdet = declare(
     kernels=_both(GeneralizedUfunc(_umath_linalg.slogdet, inexact=True, results=SlogdetResult)),
     notes=_notes("slogdet", "SlogdetResult(sign, logabsdet)\n    Both of shape (...); of singular matrices 0 and -inf."), example="""
 >>> fo.linalg.slogdet(fo.asarray([[1.0, 2.0], [3.0, 4.0]])).sign
-tensor(-1.)""")
+tensor(-1.)""",
+    derivative=transposes(x=_slogdet_transpose))
 
 inv = declare(
     "inv(Array x, /) -> Tensor", "The inverse.", module="linalg", family="linear-algebra",
@@ -107,7 +314,8 @@ inv = declare(
     samples=_squares, notes=_notes("inv", "Tensor\n    x's shape.", failure=", or singular"), example="""
 >>> fo.linalg.inv(fo.asarray([[2.0, 0.0], [0.0, 4.0]]))
 tensor([[0.5 , 0.  ],
-        [0.  , 0.25]])""")
+        [0.  , 0.25]])""",
+    derivative=transposes(x=lambda g, result: -matmul(_adjoint(result), matmul(g, _adjoint(result)))))
 
 
 def _systems(rng):
@@ -126,7 +334,8 @@ solve = declare(
                    "(..., n, k), k of them.", result="Tensor\n    Shape (..., n) or (..., n, k).", shape="square",
         failure=", do not fit x2, or are singular", source="NumPy: ``numpy.linalg.solve``, with LAPACK."), example="""
 >>> fo.linalg.solve(fo.asarray([[2.0, 0.0], [0.0, 4.0]]), fo.asarray([2.0, 2.0]))
-tensor([1. , 0.5])""")
+tensor([1. , 0.5])""",
+    derivative=transposes(x1=_solve_transpose, x2=lambda g, x1, x2_shape: _solved(_adjoint(x1), g, len(x2_shape) == 1)))
 
 _lower = GeneralizedUfunc(_umath_linalg.cholesky_lo, inexact=True, failure="Matrix is not positive definite")
 _upper = GeneralizedUfunc(_umath_linalg.cholesky_up, inexact=True, failure="Matrix is not positive definite")
@@ -140,7 +349,8 @@ cholesky = declare(
                  more="upper : bool\n    Whether to give U."), example="""
 >>> fo.linalg.cholesky(fo.asarray([[4.0, 2.0], [2.0, 5.0]]))
 tensor([[2., 0.],
-        [1., 2.]])""")
+        [1., 2.]])""",
+    derivative=transposes(x=_cholesky_transpose).but(hermitian=True))
 
 # Eigenvalues
 
@@ -164,7 +374,7 @@ _eigvals = GeneralizedUfunc(_umath_linalg.eigvals, inexact=True, failure=_NO_EIG
 
 def _finite(name, x):
     # LAPACK loops for ever, or gives nonsense, where something is not finite.
-    if x.device == "cpu" and x.dtype.kind in "fc" and not np.isfinite(np.asarray(x)).all():
+    if x.device == "cpu" and x.dtype.kind in "fc" and not np.isfinite(as_ndarray(x)).all():
         raise LinAlgError(f"{name}: Array must not contain infs or NaNs")
     return x
 
@@ -177,7 +387,8 @@ eigh = declare(
         "eigh", "EighResult(eigenvalues, eigenvectors)\n    Shapes (..., n), real, and (..., n, n), a vector in each column.",
         more=UPLO), example="""
 >>> fo.linalg.eigh(fo.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
-tensor([1., 2.])""")
+tensor([1., 2.])""",
+    derivative=transposes(x=_eigh_transpose).but(hermitian=True, determined=(0,)))
 
 eigvalsh = declare(
     "eigvalsh(Array x, /, str UPLO='L') -> Tensor", "The eigenvalues, ascending, of Hermitian matrices.",
@@ -186,7 +397,8 @@ eigvalsh = declare(
     reference=np.linalg.eigvalsh, samples=_hermitian, notes=_notes("eigvalsh", "Tensor\n    Shape (..., n), real.", more=UPLO),
     example="""
 >>> fo.linalg.eigvalsh(fo.asarray([[2.0, 0.0], [0.0, 1.0]]))
-tensor([1., 2.])""")
+tensor([1., 2.])""",
+    derivative=transposes(x=lambda g, x, UPLO: _eigh_transpose((g, None), eigh(x, UPLO))).but(hermitian=True))
 
 
 def _with_eigenvalues(rng):
@@ -217,7 +429,8 @@ eig = declare(
         failure=", or not finite", source="NumPy: ``numpy.linalg.eig``, which turns real results into real numbers; array API: "
                                           "``linalg.eig``."), example="""
 >>> fo.linalg.eig(fo.asarray([[0.0, -1.0], [1.0, 0.0]])).eigenvalues
-tensor([0.+1.j, 0.-1.j])""")
+tensor([0.+1.j, 0.-1.j])""",
+    derivative=transposes(x=_eig_transpose).but(determined=(0,)))
 
 eigvals = declare(
     "eigvals(Array x, /) -> Tensor", "The eigenvalues; always complex numbers.", module="linalg", family="linear-algebra",
@@ -225,7 +438,8 @@ eigvals = declare(
     reference=lambda x: _as_complex(np.linalg.eigvals(x)), samples=_with_eigenvalues,
     notes=_notes("eigvals", "Tensor\n    Shape (..., n).", failure=", or not finite"), example="""
 >>> fo.linalg.eigvals(fo.asarray([[0.0, -1.0], [1.0, 0.0]]))
-tensor([0.+1.j, 0.-1.j])""")
+tensor([0.+1.j, 0.-1.j])""",
+    derivative=transposes(x=lambda g, x: _eig_transpose((g, None), eig(x))))
 
 # Singular values
 
@@ -270,7 +484,8 @@ svd = declare(
                  "compute_uv : bool\n    Whether to give U and Vh.\nhermitian : bool\n    Whether x is Hermitian, which is quicker."),
     example="""
 >>> fo.linalg.svd(fo.asarray([[3.0, 0.0], [0.0, 4.0]])).S
-tensor([4., 3.])""")
+tensor([4., 3.])""",
+    derivative=transposes(x=_svd_transpose).but(determined=(1,)))
 
 svdvals = declare(
     "svdvals(Array x, /) -> Tensor", "The singular values, descending.", module="linalg", family="linear-algebra",
@@ -278,7 +493,8 @@ svdvals = declare(
     samples=_rectangles, notes=_notes("svdvals", "Tensor\n    Shape (..., k) with k the smaller of m and n, real.",
                                       shape="matrices", size="m, n"), example="""
 >>> fo.linalg.svdvals(fo.asarray([[3.0, 0.0], [0.0, 4.0]]))
-tensor([4., 3.])""")
+tensor([4., 3.])""",
+    derivative=transposes(x=lambda g, x: _svd_transpose((None, g, None), svd(x, full_matrices=False))))
 
 
 # Orthogonal factors and least squares
@@ -333,7 +549,8 @@ qr = declare(
         shape="matrices", size="m, n", more="mode : str\n    \"reduced\", \"complete\", \"r\" or \"raw\"."), example="""
 >>> fo.linalg.qr(fo.asarray([[0.0, 2.0], [1.0, 0.0]])).R
 tensor([[-1.,  0.],
-        [ 0., -2.]])""")
+        [ 0., -2.]])""",
+    derivative=transposes(x=_qr_transpose))
 
 
 def _lstsq_shape(a, b, rcond=None):
@@ -372,7 +589,8 @@ Notes
 NumPy: ``numpy.linalg.lstsq``.""", example="""
 >>> x, residuals, rank, values = fo.linalg.lstsq(fo.asarray([[1.0], [1.0]]), fo.asarray([1.0, 3.0]))
 >>> x, int(rank)
-(tensor([2.]), 1)""")
+(tensor([2.]), 1)""",
+    derivative=composed(_lstsq_composition))
 
 
 # Written in the operators above
@@ -597,6 +815,8 @@ def _cond(x, p=None):
 
 
 def _inverse_or_nan(x):
+    if x.keyset() != PLAIN:                 # a transform is to see it
+        return inv(x)
     return _inv_or_nan.apply(inv, x)
 
 
@@ -767,7 +987,8 @@ expm = _through_scipy(
     samples=lambda rng: (Sample(samples.array(rng, (3, 3), dtype, -1, 1)) for dtype in INEXACT), example="""
 >>> fo.linalg.expm(fo.zeros((2, 2)))
 tensor([[1., 0.],
-        [0., 1.]])""")
+        [0., 1.]])""",
+    derivative=transposes(x=_expm_transpose))
 
 lu = _through_scipy(
     "lu(Array x, /, bool permute_l=False) -> (Tensor, Tensor, Tensor)",
@@ -777,7 +998,8 @@ lu = _through_scipy(
 >>> p, l, u = fo.linalg.lu(fo.asarray([[0.0, 2.0], [1.0, 0.0]]))
 >>> u
 tensor([[1., 0.],
-        [0., 2.]])""")
+        [0., 2.]])""",
+    derivative=transposes(x=_lu_transpose))
 
 
 def _solution_shape(a, b, *args, **kwargs):
@@ -795,7 +1017,8 @@ solve_triangular = _through_scipy(
     samples=lambda rng: (Sample(_well_conditioned(rng, 3, dtype), samples.array(rng, shape, dtype), lower=lower)
                          for dtype in INEXACT for shape in ((3,), (3, 2)) for lower in (False, True)), example="""
 >>> fo.linalg.solve_triangular(fo.asarray([[2.0, 0.0], [0.0, 4.0]]), fo.asarray([2.0, 2.0]))
-tensor([1. , 0.5])""")
+tensor([1. , 0.5])""",
+    derivative=transposes(a=_solve_triangular_transpose, b=lambda g, a, trans, lower, unit_diagonal: _back(a, g, trans, lower, unit_diagonal)))
 
 cho_solve = _through_scipy(
     "cho_solve(Array c, Array b, /, *, bool lower=True) -> Tensor", "The x of a @ x = b, c being the Cholesky factor of a.",
@@ -804,4 +1027,5 @@ cho_solve = _through_scipy(
     samples=lambda rng: (Sample(np.linalg.cholesky(sample.args[0]), samples.array(rng, sample.args[0].shape[-1:], "f8"))
                          for sample in _hermitian(rng) if sample.args[0].ndim == 2 and sample.args[0].dtype == np.float64), example="""
 >>> fo.linalg.cho_solve(fo.asarray([[2.0, 0.0], [0.0, 1.0]]), fo.asarray([4.0, 1.0]))
-tensor([1., 1.])""")
+tensor([1., 1.])""",
+    derivative=composed(_cho_solve_composition))

@@ -1,11 +1,16 @@
 """Elementwise operators: one value from the values at the same place."""
 
+import math
+
 import numpy as np
 
 from fastops import samples
+from fastops._autograd import structural
 from fastops._dispatch import DispatchKey, as_tensor
 from fastops._loops import Elementwise, SelectLoops
 from fastops.declare import declare
+from fastops.derivatives import linear, partials, refuse, transposes
+from fastops.ops.create import ones_like, zeros_like
 from fastops.ops.families import BINARY_NOTES, composite, elementwise
 
 POSITIVE = (0.5, 4.0)
@@ -13,113 +18,176 @@ UNIT = (-0.9, 0.9)
 WHOLE = samples.BOOLS + samples.INTEGERS
 NUMBERS = samples.INTEGERS + samples.FLOATS + samples.COMPLEX
 
+LN2, LN10 = math.log(2), math.log(10)
+
+# What several derivatives are made of: at a kink or a pole they take the value that docs/adr/0011 says.
+
+
+def _share(wins, x1, x2, result):
+    # Of maximum and minimum: all where one wins, half where they tie.
+    return where(wins, ones_like(result), where(equal(x1, x2), 0.5, zeros_like(result)))
+
+
+def _ratio(x, size):
+    # x / size, 0 where the size is 0.
+    return where(equal(size, 0), 0, x / where(equal(size, 0), 1, size))
+
+
+def _below(x, result):
+    # x - result, 0 where both are the same infinity.
+    return where(equal(x, result), 0, x - result)
+
+
+def _power_by_base(x1, x2):
+    # Polynomials stay polynomials: no 0 times a negative power of 0.
+    if isinstance(x2, (int, float)):
+        return 0 if x2 == 0 else 1 if x2 == 1 else 2 * x1 if x2 == 2 else x2 * pow(x1, x2 - 1)
+    return where(equal(x2, 0), 0, x2 * pow(x1, where(equal(x2, 0), 1, x2 - 1)))
+
+
+def _power_by_exponent(x1, x2, result):
+    if isinstance(x1, (int, float)):
+        return result * math.log(x1) if x1 > 0 else result * (0 if x1 == 0 else math.nan)
+    return where(logical_and(equal(x1, 0), greater_equal(real_part(x2), 0)), 0, result * log(where(equal(x1, 0), 1, x1)))
+
+
+def real_part(x):
+    """x itself, or the real part of complex numbers."""
+    return x.real if getattr(x, "dtype", np.dtype(float)).kind == "c" or isinstance(x, complex) else x
+
+
+def _sign_transpose(g, x, result):
+    # Of complex numbers what is across the direction of x; of real ones nothing.
+    if result.dtype.kind != "c":
+        return zeros_like(g)
+    along = scale(result, real_part(conj(result) * g))
+    return _ratio(g - along, abs(x))
+
+
 # Arithmetic
 
-add = elementwise(np.add, "The sum of x1 and x2.", syntax="__add__", example="""
+add = elementwise(np.add, "The sum of x1 and x2.", syntax="__add__", derivative=partials(x1=1, x2=1), example="""
 >>> fo.add(fo.asarray([1, 2]), 0.5)
 tensor([1.5, 2.5])""")
 
-subtract = elementwise(np.subtract, "x1 minus x2.", syntax="__sub__", example="""
+subtract = elementwise(np.subtract, "x1 minus x2.", syntax="__sub__", derivative=partials(x1=1, x2=-1), example="""
 >>> fo.subtract(fo.asarray([3, 4]), 1)
 tensor([2, 3])""")
 
-multiply = elementwise(np.multiply, "The product of x1 and x2.", syntax="__mul__", example="""
+multiply = elementwise(np.multiply, "The product of x1 and x2.", syntax="__mul__",
+    derivative=partials(x1=lambda x2: x2, x2=lambda x1: x1), example="""
 >>> fo.multiply(fo.asarray([1, 2]), fo.asarray([3, 4]))
 tensor([3, 8])""")
 
 divide = elementwise(np.divide, "x1 divided by x2; whole numbers give floating-point results.", name="divide",
-                     syntax="__truediv__", domain=POSITIVE, example="""
+                     syntax="__truediv__", domain=POSITIVE,
+    derivative=partials(x1=lambda x2: 1 / x2, x2=lambda x2, result: -result / x2), example="""
 >>> fo.divide(fo.asarray([1, 2]), 2)
 tensor([0.5, 1. ])""")
 
 floor_divide = elementwise(np.floor_divide, "The largest whole number not above x1 / x2.", syntax="__floordiv__",
-                           domain=(1.0, 4.0), example="""
+                           domain=(1.0, 4.0), derivative=partials(x1=0, x2=0), example="""
 >>> fo.floor_divide(fo.asarray([7, -7]), 2)
 tensor([ 3, -4])""")
 
 remainder = elementwise(np.remainder, "What floor_divide leaves over; it has the sign of x2.", syntax="__mod__",
-                        domain=(1.0, 4.0), example="""
+                        domain=(1.0, 4.0), derivative=partials(x1=1, x2=lambda x1, x2: -floor_divide(x1, x2)), example="""
 >>> fo.remainder(fo.asarray([7, -7]), 3)
 tensor([1, 2])""")
 
 fmod = elementwise(np.fmod, "What division towards zero leaves over; it has the sign of x1.", domain=(1.0, 4.0),
-                   example="""
+    derivative=partials(x1=1, x2=lambda x1, x2: -trunc(divide(x1, x2))), example="""
 >>> fo.fmod(fo.asarray([7, -7]), 3)
 tensor([ 1, -1])""")
 
 divmod = elementwise(np.divmod, "The pair of floor_divide and remainder.", syntax="__divmod__", domain=(1.0, 4.0),
-                     example="""
+    derivative=transposes(x1=lambda g: g[1], x2=lambda g, result: None if g[1] is None else scale(g[1], -result[0])), example="""
 >>> fo.divmod(fo.asarray([7, -7]), 3)
 (tensor([ 2, -3]), tensor([1, 2]))""")
 
-negative = elementwise(np.negative, "Minus x.", syntax="__neg__", example="""
+negative = elementwise(np.negative, "Minus x.", syntax="__neg__", derivative=partials(x=-1), example="""
 >>> fo.negative(fo.asarray([1, -2]))
 tensor([-1,  2])""")
 
-positive = elementwise(np.positive, "A copy of x.", syntax="__pos__", example="""
+positive = elementwise(np.positive, "A copy of x.", syntax="__pos__", derivative=partials(x=1), example="""
 >>> fo.positive(fo.asarray([1, -2]))
 tensor([ 1, -2])""")
 
 abs = elementwise(np.absolute, "The absolute value; of complex numbers their magnitude.", name="abs",
-                  syntax="__abs__", example="""
+                  syntax="__abs__", derivative=transposes(x=lambda g, x: scale(g, sign(x))), example="""
 >>> fo.abs(fo.asarray([-1, 2]))
 tensor([1, 2])""")
 
-fabs = elementwise(np.fabs, "The absolute value as a floating-point number.", example="""
+fabs = elementwise(np.fabs, "The absolute value as a floating-point number.",
+    derivative=partials(x=lambda x: sign(x)), example="""
 >>> fo.fabs(fo.asarray([-1, 2]))
 tensor([1., 2.])""")
 
-sign = elementwise(np.sign, "-1, 0 or 1 by the sign of x; x / abs(x) for complex numbers.", example="""
+sign = elementwise(np.sign, "-1, 0 or 1 by the sign of x; x / abs(x) for complex numbers.",
+    derivative=transposes(x=_sign_transpose), example="""
 >>> fo.sign(fo.asarray([-3.0, 0.0, 2.0]))
 tensor([-1.,  0.,  1.])""")
 
-reciprocal = elementwise(np.reciprocal, "1 / x.", domain=POSITIVE, dtypes=samples.FLOATS + samples.COMPLEX, example="""
+reciprocal = elementwise(np.reciprocal, "1 / x.", domain=POSITIVE, dtypes=samples.FLOATS + samples.COMPLEX,
+    derivative=partials(x=lambda result: -square(result)), example="""
 >>> fo.reciprocal(fo.asarray([2.0, 4.0]))
 tensor([0.5 , 0.25])""")
 
-square = elementwise(np.square, "x times x.", example="""
+square = elementwise(np.square, "x times x.", derivative=partials(x=lambda x: 2 * x), example="""
 >>> fo.square(fo.asarray([1, -2]))
 tensor([1, 4])""")
 
-sqrt = elementwise(np.sqrt, "The non-negative square root.", domain=POSITIVE, example="""
+sqrt = elementwise(np.sqrt, "The non-negative square root.", domain=POSITIVE,
+    derivative=partials(x=lambda result: 0.5 / result), example="""
 >>> fo.sqrt(fo.asarray([1, 4]))
 tensor([1., 2.])""")
 
-cbrt = elementwise(np.cbrt, "The cube root.", example="""
+cbrt = elementwise(np.cbrt, "The cube root.", derivative=partials(x=lambda result: 1 / (3 * square(result))), example="""
 >>> fo.cbrt(fo.asarray([1.0, 8.0]))
 tensor([1., 2.])""")
 
 pow = elementwise(np.power, "x1 to the power of x2; a whole number to a negative whole power is a ValueError.",
-                  name="pow", syntax="__pow__", domain=(1.0, 3.0), example="""
+                  name="pow", syntax="__pow__", domain=(1.0, 3.0),
+    derivative=partials(x1=_power_by_base, x2=_power_by_exponent), example="""
 >>> fo.pow(fo.asarray([2, 3]), 2)
 tensor([4, 9])""")
 
 float_power = elementwise(np.float_power, "x1 to the power of x2 in at least double precision.", domain=POSITIVE,
-                          example="""
+    derivative=partials(x1=_power_by_base, x2=_power_by_exponent), example="""
 >>> fo.float_power(fo.asarray([2, 3]), -1)
 tensor([0.5       , 0.33333333])""")
 
-hypot = elementwise(np.hypot, "The length of the hypotenuse, sqrt(x1**2 + x2**2).", example="""
+hypot = elementwise(np.hypot, "The length of the hypotenuse, sqrt(x1**2 + x2**2).",
+    derivative=partials(x1=lambda x1, result: _ratio(x1, result), x2=lambda x2, result: _ratio(x2, result)), example="""
 >>> fo.hypot(fo.asarray([3.0]), fo.asarray([4.0]))
 tensor([5.])""")
 
-heaviside = elementwise(np.heaviside, "0 where x1 is negative, 1 where it is positive, x2 where it is 0.", example="""
+heaviside = elementwise(np.heaviside, "0 where x1 is negative, 1 where it is positive, x2 where it is 0.",
+    derivative=partials(x1=0, x2=lambda x1, result: where(equal(x1, 0), ones_like(result), 0)), example="""
 >>> fo.heaviside(fo.asarray([-1.0, 0.0, 2.0]), 0.5)
 tensor([0. , 0.5, 1. ])""")
 
-maximum = elementwise(np.maximum, "The larger of x1 and x2; NaN if one is NaN.", example="""
+maximum = elementwise(np.maximum, "The larger of x1 and x2; NaN if one is NaN.",
+    derivative=partials(x1=lambda x1, x2, result: _share(greater(x1, x2), x1, x2, result),
+                                   x2=lambda x1, x2, result: _share(less(x1, x2), x1, x2, result)), example="""
 >>> fo.maximum(fo.asarray([1, 5]), 3)
 tensor([3, 5])""")
 
-minimum = elementwise(np.minimum, "The smaller of x1 and x2; NaN if one is NaN.", example="""
+minimum = elementwise(np.minimum, "The smaller of x1 and x2; NaN if one is NaN.",
+    derivative=partials(x1=lambda x1, x2, result: _share(less(x1, x2), x1, x2, result),
+                                   x2=lambda x1, x2, result: _share(greater(x1, x2), x1, x2, result)), example="""
 >>> fo.minimum(fo.asarray([1, 5]), 3)
 tensor([1, 3])""")
 
-fmax = elementwise(np.fmax, "The larger of x1 and x2; a NaN loses against a number.", example="""
+fmax = elementwise(np.fmax, "The larger of x1 and x2; a NaN loses against a number.",
+    derivative=partials(x1=lambda x1, x2, result: _share(logical_or(greater(x1, x2), isnan(x2)), x1, x2, result),
+                                   x2=lambda x1, x2, result: _share(logical_or(less(x1, x2), isnan(x1)), x1, x2, result)), example="""
 >>> fo.fmax(fo.asarray([1.0, fo.nan]), 0.0)
 tensor([1., 0.])""")
 
-fmin = elementwise(np.fmin, "The smaller of x1 and x2; a NaN loses against a number.", example="""
+fmin = elementwise(np.fmin, "The smaller of x1 and x2; a NaN loses against a number.",
+    derivative=partials(x1=lambda x1, x2, result: _share(logical_or(less(x1, x2), isnan(x2)), x1, x2, result),
+                                   x2=lambda x1, x2, result: _share(logical_or(greater(x1, x2), isnan(x1)), x1, x2, result)), example="""
 >>> fo.fmin(fo.asarray([1.0, fo.nan]), 2.0)
 tensor([1., 2.])""")
 
@@ -133,124 +201,134 @@ tensor([20, 30])""")
 
 # Exponentials and logarithms
 
-exp = elementwise(np.exp, "e to the power of x.", example="""
+exp = elementwise(np.exp, "e to the power of x.", derivative=partials(x=lambda result: result), example="""
 >>> fo.exp(fo.asarray([0.0, 1.0]))
 tensor([1.        , 2.71828183])""")
 
-exp2 = elementwise(np.exp2, "2 to the power of x.", example="""
+exp2 = elementwise(np.exp2, "2 to the power of x.", derivative=partials(x=lambda result: result * LN2), example="""
 >>> fo.exp2(fo.asarray([0.0, 3.0]))
 tensor([1., 8.])""")
 
-expm1 = elementwise(np.expm1, "exp(x) - 1, accurate near 0.", example="""
+expm1 = elementwise(np.expm1, "exp(x) - 1, accurate near 0.", derivative=partials(x=lambda result: result + 1), example="""
 >>> fo.expm1(fo.asarray([0.0, 1e-10]))
 tensor([0.e+00, 1.e-10])""")
 
-log = elementwise(np.log, "The natural logarithm.", domain=POSITIVE, example="""
+log = elementwise(np.log, "The natural logarithm.", domain=POSITIVE, derivative=partials(x=lambda x: 1 / x), example="""
 >>> fo.log(fo.asarray([1.0, fo.e]))
 tensor([0., 1.])""")
 
-log2 = elementwise(np.log2, "The logarithm to base 2.", domain=POSITIVE, example="""
+log2 = elementwise(np.log2, "The logarithm to base 2.", domain=POSITIVE,
+    derivative=partials(x=lambda x: 1 / (x * LN2)), example="""
 >>> fo.log2(fo.asarray([1, 8]))
 tensor([0., 3.])""")
 
-log10 = elementwise(np.log10, "The logarithm to base 10.", domain=POSITIVE, example="""
+log10 = elementwise(np.log10, "The logarithm to base 10.", domain=POSITIVE,
+    derivative=partials(x=lambda x: 1 / (x * LN10)), example="""
 >>> fo.log10(fo.asarray([1, 1000]))
 tensor([0., 3.])""")
 
-log1p = elementwise(np.log1p, "log(1 + x), accurate near 0.", domain=POSITIVE, example="""
+log1p = elementwise(np.log1p, "log(1 + x), accurate near 0.", domain=POSITIVE,
+    derivative=partials(x=lambda x: 1 / (1 + x)), example="""
 >>> fo.log1p(fo.asarray([0.0, 1e-10]))
 tensor([0.e+00, 1.e-10])""")
 
-logaddexp = elementwise(np.logaddexp, "log(exp(x1) + exp(x2)), without overflow.", example="""
+logaddexp = elementwise(np.logaddexp, "log(exp(x1) + exp(x2)), without overflow.",
+    derivative=partials(x1=lambda x1, result: exp(_below(x1, result)), x2=lambda x2, result: exp(_below(x2, result))), example="""
 >>> fo.logaddexp(fo.asarray([1000.0]), 1000.0)
 tensor([1000.69314718])""")
 
-logaddexp2 = elementwise(np.logaddexp2, "log2(2**x1 + 2**x2), without overflow.", example="""
+logaddexp2 = elementwise(np.logaddexp2, "log2(2**x1 + 2**x2), without overflow.",
+    derivative=partials(x1=lambda x1, result: exp2(_below(x1, result)), x2=lambda x2, result: exp2(_below(x2, result))), example="""
 >>> fo.logaddexp2(fo.asarray([3.0]), 3.0)
 tensor([4.])""")
 
 # Trigonometric and hyperbolic functions
 
-sin = elementwise(np.sin, "The sine; angles are in radians.", example="""
+sin = elementwise(np.sin, "The sine; angles are in radians.", derivative=partials(x=lambda x: cos(x)), example="""
 >>> fo.sin(fo.asarray([0.0, fo.pi / 2]))
 tensor([0., 1.])""")
 
-cos = elementwise(np.cos, "The cosine; angles are in radians.", example="""
+cos = elementwise(np.cos, "The cosine; angles are in radians.", derivative=partials(x=lambda x: -sin(x)), example="""
 >>> fo.cos(fo.asarray([0.0, fo.pi]))
 tensor([ 1., -1.])""")
 
-tan = elementwise(np.tan, "The tangent; angles are in radians.", domain=UNIT, example="""
+tan = elementwise(np.tan, "The tangent; angles are in radians.", domain=UNIT,
+    derivative=partials(x=lambda result: 1 + square(result)), example="""
 >>> fo.tan(fo.asarray([0.0]))
 tensor([0.])""")
 
 asin = elementwise(np.arcsin, "The angle in radians, from -pi/2 to pi/2, whose sine is x.", name="asin", domain=UNIT,
-                   example="""
+    derivative=partials(x=lambda x: 1 / sqrt(1 - square(x))), example="""
 >>> fo.asin(fo.asarray([0.0, 1.0]))
 tensor([0.        , 1.57079633])""")
 
 acos = elementwise(np.arccos, "The angle in radians, from 0 to pi, whose cosine is x.", name="acos", domain=UNIT,
-                   example="""
+    derivative=partials(x=lambda x: -1 / sqrt(1 - square(x))), example="""
 >>> fo.acos(fo.asarray([1.0, -1.0]))
 tensor([0.        , 3.14159265])""")
 
 atan = elementwise(np.arctan, "The angle in radians, from -pi/2 to pi/2, whose tangent is x.", name="atan", domain=UNIT,
-                   example="""
+    derivative=partials(x=lambda x: 1 / (1 + square(x))), example="""
 >>> fo.atan(fo.asarray([0.0, 1.0]))
 tensor([0.        , 0.78539816])""")
 
 atan2 = elementwise(np.arctan2, "The angle in radians, from -pi to pi, of the point with coordinates x2 and x1.",
-                    name="atan2", example="""
+                    name="atan2",
+    derivative=partials(x1=lambda x1, x2: _ratio(x2, square(x1) + square(x2)), x2=lambda x1, x2: _ratio(negative(x1), square(x1) + square(x2))), example="""
 >>> fo.atan2(fo.asarray([1.0, -1.0]), 0.0)
 tensor([ 1.57079633, -1.57079633])""")
 
-sinh = elementwise(np.sinh, "The hyperbolic sine.", example="""
+sinh = elementwise(np.sinh, "The hyperbolic sine.", derivative=partials(x=lambda x: cosh(x)), example="""
 >>> fo.sinh(fo.asarray([0.0]))
 tensor([0.])""")
 
-cosh = elementwise(np.cosh, "The hyperbolic cosine.", example="""
+cosh = elementwise(np.cosh, "The hyperbolic cosine.", derivative=partials(x=lambda x: sinh(x)), example="""
 >>> fo.cosh(fo.asarray([0.0]))
 tensor([1.])""")
 
-tanh = elementwise(np.tanh, "The hyperbolic tangent.", example="""
+tanh = elementwise(np.tanh, "The hyperbolic tangent.", derivative=partials(x=lambda result: 1 - square(result)), example="""
 >>> fo.tanh(fo.asarray([0.0, 100.0]))
 tensor([0., 1.])""")
 
-asinh = elementwise(np.arcsinh, "The number whose hyperbolic sine is x.", name="asinh", example="""
+asinh = elementwise(np.arcsinh, "The number whose hyperbolic sine is x.", name="asinh",
+    derivative=partials(x=lambda x: 1 / sqrt(square(x) + 1)), example="""
 >>> fo.asinh(fo.asarray([0.0]))
 tensor([0.])""")
 
 acosh = elementwise(np.arccosh, "The non-negative number whose hyperbolic cosine is x.", name="acosh",
-                    domain=(1.5, 4.0), example="""
+                    domain=(1.5, 4.0), derivative=partials(x=lambda x: 1 / (sqrt(x - 1) * sqrt(x + 1))), example="""
 >>> fo.acosh(fo.asarray([1.0]))
 tensor([0.])""")
 
-atanh = elementwise(np.arctanh, "The number whose hyperbolic tangent is x.", name="atanh", domain=UNIT, example="""
+atanh = elementwise(np.arctanh, "The number whose hyperbolic tangent is x.", name="atanh", domain=UNIT,
+    derivative=partials(x=lambda x: 1 / (1 - square(x))), example="""
 >>> fo.atanh(fo.asarray([0.0, 0.5]))
 tensor([0.        , 0.54930614])""")
 
-deg2rad = elementwise(np.deg2rad, "Degrees to radians.", example="""
+deg2rad = elementwise(np.deg2rad, "Degrees to radians.", derivative=partials(x=math.pi / 180), example="""
 >>> fo.deg2rad(fo.asarray([180.0]))
 tensor([3.14159265])""")
 
-rad2deg = elementwise(np.rad2deg, "Radians to degrees.", example="""
+rad2deg = elementwise(np.rad2deg, "Radians to degrees.", derivative=partials(x=180 / math.pi), example="""
 >>> fo.rad2deg(fo.asarray([fo.pi]))
 tensor([180.])""")
 
 # Rounding
 
-floor = elementwise(np.floor, "The largest whole number not above x, in x's dtype.", example="""
+floor = elementwise(np.floor, "The largest whole number not above x, in x's dtype.", derivative=partials(x=0), example="""
 >>> fo.floor(fo.asarray([1.5, -1.5]))
 tensor([ 1., -2.])""")
 
-ceil = elementwise(np.ceil, "The smallest whole number not below x, in x's dtype.", example="""
+ceil = elementwise(np.ceil, "The smallest whole number not below x, in x's dtype.", derivative=partials(x=0), example="""
 >>> fo.ceil(fo.asarray([1.5, -1.5]))
 tensor([ 2., -1.])""")
 
-trunc = elementwise(np.trunc, "The whole number next to x towards zero, in x's dtype.", example="""
+trunc = elementwise(np.trunc, "The whole number next to x towards zero, in x's dtype.", derivative=partials(x=0), example="""
 >>> fo.trunc(fo.asarray([1.5, -1.5]))
 tensor([ 1., -1.])""")
 
-rint = elementwise(np.rint, "The nearest whole number, the even one of two, as a floating-point number.", example="""
+rint = elementwise(np.rint, "The nearest whole number, the even one of two, as a floating-point number.",
+    derivative=partials(x=0), example="""
 >>> fo.rint(fo.asarray([1.5, 2.5]))
 tensor([2., 2.])""")
 
@@ -355,33 +433,44 @@ tensor([3, 1], dtype=uint8)""")
 # Parts of numbers
 
 conj = elementwise(np.conjugate, "The complex conjugate.", name="conj", methods=("conj", "conjugate"),
-                   dtypes=NUMBERS, example="""
+                   dtypes=NUMBERS, derivative=linear(x=lambda g: conj(g)), example="""
 >>> fo.conj(fo.asarray([1 + 2j]))
 tensor([1.-2.j])""")
 
-copysign = elementwise(np.copysign, "x1 with the sign of x2.", example="""
+copysign = elementwise(np.copysign, "x1 with the sign of x2.",
+    derivative=partials(x1=lambda x1, x2: sign(x1) * copysign(1.0, x2), x2=0), example="""
 >>> fo.copysign(fo.asarray([1.0, 2.0]), -0.0)
 tensor([-1., -2.])""")
 
-nextafter = elementwise(np.nextafter, "The number next to x1 in the direction of x2.", example="""
+nextafter = elementwise(np.nextafter, "The number next to x1 in the direction of x2.",
+    derivative=refuse("the next floating-point number is a matter of bits"), example="""
 >>> fo.nextafter(fo.asarray([1.0]), 2.0) - 1.0
 tensor([2.22044605e-16])""")
 
-spacing = elementwise(np.spacing, "The distance from x to the next number away from zero.", example="""
+spacing = elementwise(np.spacing, "The distance from x to the next number away from zero.",
+    derivative=refuse("the distance of floating-point numbers is a matter of bits"), example="""
 >>> fo.spacing(fo.asarray([1.0]))
 tensor([2.22044605e-16])""")
 
-modf = elementwise(np.modf, "The pair of the fractional and the whole part; both have x's sign.", example="""
+modf = elementwise(np.modf, "The pair of the fractional and the whole part; both have x's sign.",
+    derivative=transposes(x=lambda g: g[0]), example="""
 >>> fo.modf(fo.asarray([1.5, -1.5]))
 (tensor([ 0.5, -0.5]), tensor([ 1., -1.]))""")
 
-frexp = elementwise(np.frexp, "The pair of mantissa, from 0.5 to 1, and exponent of 2.", example="""
+frexp = elementwise(np.frexp, "The pair of mantissa, from 0.5 to 1, and exponent of 2.",
+    derivative=transposes(x=lambda g, result: None if g[0] is None else ldexp(g[0], -result[1])), example="""
 >>> fo.frexp(fo.asarray([8.0]))
 (tensor([0.5]), tensor([4], dtype=int32))""")
 
-ldexp = elementwise(np.ldexp, "x1 times 2 to the whole power x2.", domain=(0.0, 4.0), example="""
+ldexp = elementwise(np.ldexp, "x1 times 2 to the whole power x2.", domain=(0.0, 4.0),
+    derivative=partials(x1=lambda x2: exp2(x2)), example="""
 >>> fo.ldexp(fo.asarray([0.5]), 4)
 tensor([8.])""")
+
+
+def scale(g, factor):
+    """The engine's product, in which 0 wins."""
+    return structural("scale")(g, factor)
 
 
 # A choice, and what is written in the operators above
@@ -405,7 +494,8 @@ where = declare(
     notes=BINARY_NOTES.format(result=", the common dtype of x1 and x2", source="NumPy: ``numpy.where``.").replace(
         "x1, x2 : array_like", "condition, x1, x2 : array_like"),
     kernels={DispatchKey.CPU: _select, DispatchKey.Meta: _select}, family="elementwise",
-    samples=_select_samples, reference=np.where, example="""
+    samples=_select_samples, reference=np.where,
+    derivative=linear(x1=lambda g, condition: where(condition, g, 0), x2=lambda g, condition: where(condition, 0, g)), example="""
 >>> fo.where(fo.asarray([True, False]), 1, fo.asarray([5, 6]))
 tensor([1, 6])""")
 

@@ -135,7 +135,8 @@ def with_options(operator, inputs, out, where, dtype, casting):
 
 
 def broadcast(value, shape):
-    return share_ndarray(np.broadcast_to(as_ndarray(value), shape)) if value.device == "cpu" and value.shape != shape else value
+    from fastops.ops.shape import broadcast_to      # a view operator, declared later
+    return value if value.shape == shape else broadcast_to(value, shape)
 
 
 def in_dtype(operator, inputs, dtype, casting):

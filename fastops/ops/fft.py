@@ -7,7 +7,8 @@ import numpy as np
 from fastops import samples
 from fastops._dispatch import DispatchKey, as_tensor
 from fastops.declare import declare
-from fastops.ops.create import arange
+from fastops.derivatives import linear
+from fastops.ops.create import arange, zeros
 from fastops.ops.elementwise import conj, divide
 from fastops.ops.families import composite, through_numpy
 from fastops.ops.shape import concat, normalized, roll
@@ -75,6 +76,42 @@ def _check(name, x, n, axis, norm):
     return axis, _length(name, x.shape[axis] if n is None else n)
 
 
+# Transposes, each the transform the other way with the other norm, of as many elements as x has
+
+OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _cut(g, axis, length):
+    # The first elements along an axis, zeros after them where there are too few.
+    rest = (slice(None),) * (axis % g.ndim)
+    if g.shape[axis] >= length:
+        return g[(*rest, slice(0, length))]
+    missing = list(g.shape)
+    missing[axis] = length - g.shape[axis]
+    return concat([g, zeros(tuple(missing), dtype=g.dtype)], axis=axis)
+
+
+def _rfft_transpose(g, x_shape, n, axis, norm):
+    n = x_shape[axis] if n is None else n
+    return _cut(ifft(g, n, axis, OTHER_NORM[norm]).real, axis, x_shape[axis])
+
+
+def _irfft_transpose(g, x_shape, n, axis, norm):
+    n = g.shape[axis]
+    found = rfft(g, None, axis, OTHER_NORM[norm])
+    factors = np.full(found.shape[axis], 2.0)       # the others stand for two, of which one is the conjugate
+    factors[0] = 1.0
+    if n % 2 == 0:
+        factors[-1] = 1.0
+    return _cut(found * factors.astype(g.dtype).reshape((-1,) + (1,) * (g.ndim - 1 - axis % g.ndim)), axis, x_shape[axis])
+
+
+TRANSPOSES = {
+    "fft": lambda g, x_shape, axis, norm: _cut(ifft(g, None, axis, OTHER_NORM[norm]), axis, x_shape[axis]),
+    "ifft": lambda g, x_shape, axis, norm: _cut(fft(g, None, axis, OTHER_NORM[norm]), axis, x_shape[axis]),
+    "rfft": _rfft_transpose, "irfft": _irfft_transpose}
+
+
 def _along_one(name, summary, length_of, example, *, x, result, length="of the input that is used", dtypes=DTYPES):
     function = getattr(np.fft, name)
 
@@ -90,7 +127,7 @@ def _along_one(name, summary, length_of, example, *, x, result, length="of the i
 
     return through_numpy(
         f"{name}(Array x, /, int? n=None, int axis=-1, str? norm='backward', Tensor(a!)? out=None) -> Tensor", summary, on_arrays, shape,
-        module="fft", reference=function, example=example, notes=NOTES.format(
+        module="fft", reference=function, derivative=linear(x=TRANSPOSES[name]), example=example, notes=NOTES.format(
             x=x, more=ONE.format(length=length), result=result, name=name),
         samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), *args, **more) for dtype in (*dtypes, "i4")
                              for args, more in (((), {}), ((6,), {}), ((3, 0), {}), ((), {"axis": 0, "norm": "ortho"}), ((), {"norm": "forward"}))))
@@ -276,7 +313,7 @@ def _rfftfreq(n, d=1.0, *, dtype=None, device=None):
 
 def _frequencies(name, function, summary, example):
     return declare(
-        f"{name}(int n, /, float d=1.0, *, ScalarType? dtype=None, Device? device=None) -> Tensor", summary, module="fft", family="creation",
+        f"{name}(int n, /, float d=1.0, *, ScalarType? dtype=None, Device? device=None, bool requires_grad=False) -> Tensor", summary, module="fft", family="creation",
         kernels={DispatchKey.CompositeImplicitAutograd: function}, reference=getattr(np.fft, name),
         samples=lambda rng: (Sample(n, *d) for n in (1, 2, 5, 8) for d in ((), (0.5,))), example=example, notes=f"""
 Parameters

@@ -5,9 +5,13 @@ import numpy as np
 from fastops import _dispatch as machine
 from fastops import _views as views
 from fastops import samples
+from fastops._autograd import structural
 from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray
 from fastops.declare import declare
+from fastops.derivatives import constant, linear
+from fastops.ops.create import arange, zeros
+from fastops.ops.elementwise import where
 from fastops.samples import Sample
 
 BASIC = (0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(-1, 0, -2), None, Ellipsis, (1, 2),
@@ -55,7 +59,8 @@ Notes
 NumPy: "Indexing on ndarrays" in its user guide.""", example="""
 >>> x = fo.asarray([[1, 2, 3], [4, 5, 6]])
 >>> fo.getitem(x, (slice(None), -1)), x[0, ::2], x[x > 4]
-(tensor([3, 6]), tensor([1, 3]), tensor([5, 6]))""")
+(tensor([3, 6]), tensor([1, 3]), tensor([5, 6]))""",
+    derivative=linear(x=lambda g, x_shape, index: structural("scattered")(g, index, x_shape)))
 
 
 setitem = declare(
@@ -77,7 +82,27 @@ NumPy: "Assigning values to indexed arrays" in its user guide.""", example="""
 >>> x = fo.zeros(4)
 >>> x[1:3] = 7
 >>> x
-tensor([0., 7., 7., 0.])""")
+tensor([0., 7., 7., 0.])""",
+    derivative=linear(x=lambda g, index: _without(g, index), value=lambda g, index: _written_value(g, index)))
+
+
+def _written_value(g, index):
+    # What is there in the end: of several values written to one place the last.
+    chosen = getitem(g, index)
+    parts = index if isinstance(index, tuple) else (index,)
+    if all([part is None or part is Ellipsis or isinstance(part, (int, slice, bool)) or getattr(part, "dtype", None) == bool for part in parts]):
+        return chosen
+    order = arange(chosen.size).reshape(chosen.shape)
+    writers = zeros(g.shape, dtype=order.dtype)
+    writers[index] = order
+    return where(writers[index] == order, chosen, 0)
+
+
+def _without(g, index):
+    # What was written over counts for nothing any more.
+    g = g.clone()
+    g[index] = 0
+    return g
 
 
 item = declare(
@@ -95,7 +120,8 @@ Notes
 -----
 NumPy: ``numpy.ndarray.item``.""", example="""
 >>> fo.asarray([5]).item(), fo.asarray([[1, 2]]).item(0, 1)
-(5, 2)""")
+(5, 2)""",
+    derivative=constant())
 
 
 def tolist(self):

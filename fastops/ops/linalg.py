@@ -8,14 +8,16 @@ import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import samples
+from fastops._autograd import structural
 from fastops._contract import Dot, Einsum, Product, VectorDot
 from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
-from fastops.ops.elementwise import multiply
+from fastops.derivatives import multilinear
+from fastops.ops.elementwise import conj, multiply
 from fastops.ops.families import composite
-from fastops.ops.shape import permute_dims, reshape, transpose
+from fastops.ops.shape import broadcast_to, expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, transpose
 from fastops.samples import Sample
 
 NOTES = """
@@ -66,6 +68,93 @@ def _contraction(schema, kernel, summary, example, *, parameters, result, more="
                    kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, **declared)
 
 
+# Derivatives
+
+def _conj(x):
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def _adjoint(x):
+    return _conj(matrix_transpose(x))
+
+
+def _matmul_first(g, x1_shape, x2):
+    if x2.ndim == 1:
+        return g[..., None] * _conj(x2)
+    if len(x1_shape) == 1:
+        return matvec(_conj(x2), g)
+    return matmul(g, _adjoint(x2))
+
+
+def _matmul_second(g, x1, x2_shape):
+    if x1.ndim == 1:
+        return _conj(x1) * g[..., None] if len(x2_shape) == 1 else _conj(x1)[:, None] * g[..., None, :]
+    if len(x2_shape) == 1:
+        return matvec(_adjoint(x1), g)
+    if len(x2_shape) == 2 and x1.ndim > 2:         # one matrix for a whole stack: one product, not a stack to be summed
+        x1, g = reshape(x1, (-1, x1.shape[-1])), reshape(g, (-1, g.shape[-1]))
+    return matmul(_adjoint(x1), g)
+
+
+def _dot_first(g, x1_shape, x2):
+    if not x1_shape or x2.ndim == 0:
+        return g * _conj(x2)
+    if x2.ndim == 1:
+        return g[..., None] * _conj(x2)
+    if x2.ndim == 2:
+        return matmul(g, _adjoint(x2))
+    left = len(x1_shape) - 1
+    rest = [axis for axis in range(x2.ndim) if axis != x2.ndim - 2]
+    return tensordot(g, _conj(x2), axes=(list(range(left, g.ndim)), rest))
+
+
+def _dot_second(g, x1, x2_shape):
+    if not x2_shape or x1.ndim == 0:
+        return g * _conj(x1)
+    left = list(range(x1.ndim - 1))
+    product = tensordot(_conj(x1), g, axes=(left, left))
+    return product if len(x2_shape) <= 2 else moveaxis(product, 0, -2)
+
+
+def _einsum_transpose(g, subscripts, operands):
+    # For each operand the product of the cotangent and the others, in the operand's letters.
+    single = not isinstance(operands, (tuple, list))
+    subscripts, tensors = _subscripts(subscripts, operands)
+    terms, output = _explicit(subscripts, [tensor.ndim for tensor in tensors])
+    found = []
+    for place, tensor in enumerate(tensors):
+        term = terms[place]
+        letters = "".join(dict.fromkeys(term))
+        others = [(other, _conj(value)) for number, (other, value) in enumerate(zip(terms, tensors)) if number != place]
+        known = set(output).union(*[other for other, _ in others])
+        present = "".join([letter for letter in letters if letter in known])
+        value = einsum(",".join([output] + [other for other, _ in others]) + "->" + present, g, *[value for _, value in others])
+        sizes = dict(zip(term, tensor.shape))
+        for axis, letter in enumerate(letters):
+            if letter not in known:                 # summed over in this operand alone
+                value = expand_dims(value, axis)
+        shape = tuple([value.shape[axis] if letter in known else sizes[letter] for axis, letter in enumerate(letters)])
+        value = broadcast_to(value, shape)
+        if len(letters) < len(term):                # a diagonal
+            places = dict(zip(letters, np.ogrid[tuple([slice(size) for size in shape])]))
+            value = structural("scattered")(value, tuple([places[letter] for letter in term]), tensor.shape)
+        found.append(value)
+    return found[0] if single else found
+
+
+def _explicit(subscripts, ranks):
+    # The terms and the result's term with a letter for each axis, those of the ellipsis too.
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    width = max([rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks) if "..." in term], default=0)
+    unused = [letter for letter in string.ascii_letters if letter not in subscripts][:width]
+    if not arrow:
+        joined = inputs.replace("...", "").replace(",", "")
+        output = ("..." if "..." in inputs else "") + "".join(sorted([letter for letter in set(joined) if joined.count(letter) == 1]))
+    terms = [term.replace("...", "".join(unused[width - (rank - len(term.replace("...", ""))):])) for term, rank in zip(terms, ranks)]
+    return terms, output.replace("...", "".join(unused))
+
+
 MATRICES = (((3, 4), (4, 2)), ((4,), (4, 2)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 2)), ((3, 4), (2, 4, 2)),
             ((5, 1, 3, 4), (2, 4, 3)), ((3, 0), (0, 4)), ((0, 3), (3, 2)), ((4,), (2, 4, 3)), ((9, 8), (8, 7)))
 
@@ -76,7 +165,8 @@ matmul = _contraction(
 tensor([17, 39])""", syntax="__matmul__", reference=np.matmul, samples=_pairs(*MATRICES),
     parameters="x1 : array_like\n    Shape (..., n, k), or (k,) for a vector.\n"
                "x2 : array_like\n    Shape (..., k, m), or (k,). The axes before broadcast.",
-    result="Shape (..., n, m), without n or m where an operand is a vector", more=", or an operand is a scalar")
+    result="Shape (..., n, m), without n or m where an operand is a vector", more=", or an operand is a scalar",
+    derivative=multilinear(x1=_matmul_first, x2=_matmul_second))
 
 matvec = _contraction(
     "matvec(Array x1, Array x2, /, Tensor(a!)? out=None) -> Tensor", Product("matvec", 2, 1),
@@ -86,7 +176,8 @@ tensor([[17, 39],
         [ 1,  3]])""", reference=lambda x1, x2: np.matmul(x1, x2[..., None])[..., 0],
     samples=_pairs(((3, 4), (4,)), ((3, 4), (2, 4)), ((2, 3, 4), (4,)), ((2, 1, 3, 4), (5, 4)), ((3, 0), (0,))),
     parameters="x1 : array_like\n    Shape (..., m, n).\nx2 : array_like\n    Shape (..., n). The axes before broadcast.",
-    result="Shape (..., m)")
+    result="Shape (..., m)",
+    derivative=multilinear(x1=lambda g, x2: g[..., None] * _conj(x2)[..., None, :], x2=lambda g, x1: matvec(_adjoint(x1), g)))
 
 vecmat = _contraction(
     "vecmat(Array x1, Array x2, /, Tensor(a!)? out=None) -> Tensor", Product("vecmat", 1, 2, conjugates=True),
@@ -96,7 +187,8 @@ tensor([23, 34])""", reference=lambda x1, x2: np.matmul(
         (x1.conj() if x1.dtype.kind == "c" else x1)[..., None, :], x2)[..., 0, :],
     samples=_pairs(((3,), (3, 4)), ((2, 3), (3, 4)), ((3,), (2, 3, 4)), ((0,), (0, 3))),
     parameters="x1 : array_like\n    Shape (..., n).\nx2 : array_like\n    Shape (..., n, m). The axes before broadcast.",
-    result="Shape (..., m)")
+    result="Shape (..., m)",
+    derivative=multilinear(x1=lambda g, x2: matvec(x2, _conj(g)), x2=lambda g, x1: x1[..., None] * g[..., None, :]))
 
 vecdot = _contraction(
     "vecdot(Array x1, Array x2, /, Tensor(a!)? out=None, *, int axis=-1) -> Tensor", VectorDot(),
@@ -106,7 +198,8 @@ tensor([21, 43])""", reference=np.vecdot,
     samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (3, 4)), ((2, 1, 4), (3, 4)), ((2, 0), (0,))),
     parameters="x1, x2 : array_like\n    Vectors of the same length along axis; the other axes broadcast.\n"
                "axis : int\n    The axis of the vectors, of both operands.",
-    result="The broadcast shape without axis", more=", or an operand is a scalar")
+    result="The broadcast shape without axis", more=", or an operand is a scalar",
+    derivative=multilinear(x1=lambda g, x2, axis: expand_dims(_conj(g), axis) * x2, x2=lambda g, x1, axis: expand_dims(g, axis) * x1))
 
 
 # Composites
@@ -210,7 +303,8 @@ tensor(11)""", methods=("dot",), reference=np.dot,
     samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (4, 2)), ((2, 3, 4), (4,)), ((2, 3, 4), (5, 4, 2)), ((), (3,)),
                    ((4,), (2, 4, 3)), ((3, 0), (0, 2)), dtypes=("f8", "f4", "i4", "c16")),
     parameters="x1, x2 : array_like\n    Any shapes; the contracted axes have one length.",
-    result="The axes of x1 that are left, then those of x2")
+    result="The axes of x1 that are left, then those of x2",
+    derivative=multilinear(x1=_dot_first, x2=_dot_second))
 
 
 def _outer(x1, x2, out=None):
@@ -432,4 +526,5 @@ Notes
 -----
 NumPy: ``numpy.einsum``.""", example="""
 >>> fo.einsum("ij,j", fo.asarray([[1, 2], [3, 4]]), fo.asarray([1, 10]))
-tensor([21, 43])""")
+tensor([21, 43])""",
+    derivative=multilinear(operands=_einsum_transpose))

@@ -9,6 +9,7 @@ from fastops._dispatch import DispatchKey, as_tensor, backend_select
 from fastops._loops import as_ndarray
 from fastops._random import fill_fixed, fill_integers, fill_range, fill_sampled
 from fastops.declare import declare
+from fastops.derivatives import constant
 from fastops.ops.create import empty
 from fastops.ops.shape import broadcast_to
 from fastops.samples import Sample
@@ -210,4 +211,5 @@ Notes
 Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Whole numbers are fair to 2**-32 where
 there are up to 2**32 of them, else to 2**-64.""", example="""
 >>> fo.random.draw("integers", [1, 6], (3,), seed=0, counter=0).shape
-(3,)""")
+(3,)""",
+    derivative=constant())

@@ -1,13 +1,20 @@
 """Reductions and running sums: many elements along the axes become one, or one each."""
 
+import math
+
 import numpy as np
 
-from fastops import samples
+from fastops import errors, samples
+from fastops._autograd import structural
 from fastops._dispatch import DispatchKey
 from fastops._reduce import Accumulate, Mean, Place, Reduce, Variance
 from fastops.declare import declare
-from fastops.ops.elementwise import exp, isfinite, log, where
+from fastops.derivatives import composed, linear, weights
+from fastops.ops.create import ones, ones_like
+from fastops.ops.elementwise import conj, equal, exp, isfinite, log, where
+from fastops.ops.elementwise import where as choose        # beside parameters called where
 from fastops.ops.families import composite
+from fastops.ops.shape import astype, broadcast_to, concat, flip, permute_dims, ravel, reshape, stack
 from fastops.samples import Sample
 from fastops.schema import parse_schema
 
@@ -78,6 +85,120 @@ def _axiswise(signature, kernel_class, function, ufunc_arguments, summary, examp
                    kernels={DispatchKey.CPU: kernel, DispatchKey.Meta: kernel}, methods=methods, **more)
 
 
+# Derivatives
+
+def _restored(value, rank, axis, keepdims):
+    # A result with the reduced axes put back.
+    return structural("expand")(value, rank, axis, keepdims)
+
+
+def _sum_transpose(g, x_shape, axis, keepdims, where):
+    return _masked(broadcast_to(_restored(g, len(x_shape), axis, keepdims), x_shape), where)
+
+
+def _masked(values, where):
+    return values if where is True or where is None else choose(where, values, 0)
+
+
+def _axes(axis, rank):
+    if axis is None:
+        return list(range(rank))
+    return [place % rank for place in (axis if isinstance(axis, (tuple, list)) else (axis,))] if rank else []
+
+
+def _count(x_shape, axis, where):
+    # How many elements take part in each result, the reduced axes kept.
+    if where is True or where is None:
+        return math.prod([x_shape[place] for place in _axes(axis, len(x_shape))])
+    return sum(broadcast_to(where, x_shape), axis=axis, keepdims=True)
+
+
+def _mean_transpose(g, x_shape, axis, keepdims, where):
+    return _masked(broadcast_to(_restored(g, len(x_shape), axis, keepdims) / _count(x_shape, axis, where), x_shape), where)
+
+
+def _extremum_weights(x, result, axis, keepdims, where):
+    # Equal ones share alike; what initial= has won has no share.
+    chosen = _masked(equal(x, _restored(result, x.ndim, axis, keepdims)), where)
+    count = sum(chosen, axis=axis, keepdims=True)
+    return astype(chosen, result.dtype) / choose(equal(count, 0), 1, count)
+
+
+def _deviations(x, axis, where, ddof, correction):
+    # The distances from the mean, and the divisor.
+    less = ddof if correction is None else correction
+    away = _masked(x - mean(x, axis=axis, keepdims=True, where=where), where)
+    return conj(away) if away.dtype.kind == "c" else away, _count(x.shape, axis, where) - less
+
+
+def _var_weights(x, axis, keepdims, where, ddof, correction):
+    away, divisor = _deviations(x, axis, where, ddof, correction)
+    return 2 * away / divisor
+
+
+def _std_weights(x, result, axis, keepdims, where, ddof, correction):
+    away, divisor = _deviations(x, axis, where, ddof, correction)
+    spread = _restored(result, x.ndim, axis, keepdims)
+    return choose(equal(spread, 0), 0, away / (divisor * choose(equal(spread, 0), 1, spread)))
+
+
+def _prod_weights(x, axis, keepdims, where, initial):
+    rank, axes = x.ndim, _axes(axis, x.ndim)
+    x = choose(where, x, 1) if where is not True and where is not None else x
+    if not axes:
+        return ones_like(x) if initial is None else ones_like(x) * initial
+    order = [place for place in range(rank) if place not in axes] + axes
+    moved = permute_dims(x, order)
+    flat = reshape(moved, moved.shape[:rank - len(axes)] + (math.prod([x.shape[place] for place in axes]),))
+    others = reshape(_products_of_others(flat), moved.shape)
+    others = others if initial is None else others * initial
+    return _masked(permute_dims(others, sorted(range(rank), key=lambda place: order[place])), where)
+
+
+def _products_of_others(x):
+    # Along the last axis, without dividing: products of pairs, then of pairs of pairs.
+    length = x.shape[-1]
+    if length <= 1:
+        return ones_like(x)
+    if length % 2:
+        x = concat([x, ones_like(x[..., :1])], axis=-1)
+    first, second = x[..., ::2], x[..., 1::2]
+    beside = _products_of_others(first * second)
+    both = stack([beside * second, beside * first], axis=-1)
+    return reshape(both, x.shape)[..., :length]
+
+
+def _running_product(x, axis=None, dtype=None, out=None, include_initial=False):
+    # cumprod in products alone: each step doubles how far back an element sees.
+    if out is not None:
+        raise errors.DerivativeError("cumprod: out= cannot take part in a derivative; use the result")
+    x = x if dtype is None else astype(x, dtype)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = axis % x.ndim
+    rest = (slice(None),) * axis
+    if include_initial:
+        x = concat([ones(x.shape[:axis] + (1,) + x.shape[axis + 1:], dtype=x.dtype), x], axis)
+    step = 1
+    while step < x.shape[axis]:
+        x = concat([x[(*rest, slice(0, step))], x[(*rest, slice(step, None))] * x[(*rest, slice(0, -step))]], axis)
+        step *= 2
+    return x
+
+
+def _running_sum_transpose(g, x_shape, axis):
+    if axis is None:
+        return reshape(flip(cumsum(flip(g), axis=0)), x_shape)
+    return flip(cumsum(flip(g, axis), axis=axis), axis)
+
+
+def _cumulative_sum_transpose(g, x_shape, axis, include_initial):
+    axis = 0 if axis is None else axis
+    if include_initial:
+        g = g[(*(slice(None),) * (axis % g.ndim), slice(1, None))]
+    return flip(cumsum(flip(g, axis), axis=axis), axis)
+
+
 # Reductions by an operator of two arguments
 
 SUMS = "(Array x, /, int[]? axis=None, ScalarType? dtype=None, Tensor(a!)? out=None, bool keepdims=False, " \
@@ -97,7 +218,8 @@ sum = _axiswise(
     "sum" + SUMS, Reduce, np.sum, (np.add, 0), "The sum of the elements along the axes; 0 where there are none.", """
 >>> fo.sum(fo.asarray([[1, 2], [3, 4]]), axis=0)
 tensor([4, 6])""", result=WIDENED, methods=("sum",), notes="Floating-point numbers are added pairwise.\n",
-    samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "dtype": "f8"}, {"axis": 0, "initial": 2}), masks=({}, {"axis": 0})))
+    samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "dtype": "f8"}, {"axis": 0, "initial": 2}), masks=({}, {"axis": 0})),
+    derivative=linear(x=_sum_transpose))
 
 prod = _axiswise(
     "prod" + SUMS, Reduce, np.prod, (np.multiply, 1), "The product of the elements along the axes; 1 where there are none.",
@@ -105,14 +227,16 @@ prod = _axiswise(
 >>> fo.prod(fo.asarray([[1, 2], [3, 4]]), axis=1)
 tensor([ 2, 12])""", result=WIDENED, methods=("prod",),
     samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "dtype": "c16"}, {"axis": 0, "initial": 2}), masks=({},),
-                     domain=(0.5, 1.5)))
+                     domain=(0.5, 1.5)),
+    derivative=weights(x=_prod_weights))
 
 
 def _extremum(name, ufunc, summary, function, example, methods=()):
     return _axiswise(name + EXTREMA, Reduce, function, (ufunc, None), summary, example, result=SAME_DTYPE, methods=methods,
                      errors=NO_IDENTITY.format(unless=" and no initial"), notes="NaN if any element is NaN.\n",
                      samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "initial": 1},),
-                                      masks=({"initial": 1}, {"axis": 1, "initial": 0})))
+                                      masks=({"initial": 1}, {"axis": 1, "initial": 0})),
+                     derivative=weights(x=_extremum_weights))
 
 
 max = _extremum("max", np.maximum, "The largest element along the axes.", np.max, """
@@ -159,7 +283,8 @@ mean = _axiswise(
     "mean" + MEANS, Mean, np.mean, (), "The arithmetic mean of the elements along the axes.", """
 >>> fo.mean(fo.asarray([[1, 2], [3, 4]]), axis=0)
 tensor([2., 3.])""", result=FLOATING.format(real=""), notes=EMPTY_NOTE, methods=("mean",),
-    samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "dtype": "c16"},), masks=({}, {"axis": 0})))
+    samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "dtype": "c16"},), masks=({}, {"axis": 0})),
+    derivative=linear(x=_mean_transpose))
 
 
 def _spread(function, root, summary, example):
@@ -167,7 +292,8 @@ def _spread(function, root, summary, example):
         function.__name__ + SPREADS, Variance, function, (), summary, example, kernel_options={"root": root},
         result=FLOATING.format(real="; real for complex numbers"), methods=(function.__name__,),
         notes=EMPTY_NOTE + "Two passes: the mean, then the mean of the squared distances from it.\n",
-        samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "ddof": 1}, {"correction": 0.5}), masks=({},)))
+        samples=_samples(samples.ALL, EVERY_AXIS + ({"axis": 0, "ddof": 1}, {"correction": 0.5}), masks=({},)),
+        derivative=weights(x=_std_weights if root else _var_weights))
 
 
 var = _spread(np.var, False, "The variance of the elements along the axes.", """
@@ -208,7 +334,8 @@ def _running(function, ufunc, start, summary, example):
     return _axiswise(
         f"{function.__name__}(Array x, /, int? axis=None, ScalarType? dtype=None, Tensor(a!)? out=None) -> Tensor", Accumulate,
         function, (ufunc, start), summary, example, kernel_options={"flattens": True}, single=True, result=RUNNING,
-        methods=(function.__name__,), samples=_samples(samples.ALL, ALONG, domain=(0.5, 1.5)))
+        methods=(function.__name__,), samples=_samples(samples.ALL, ALONG, domain=(0.5, 1.5)),
+        derivative=composed(_running_product) if ufunc is np.multiply else linear(x=_running_sum_transpose))
 
 
 def _cumulative(name, reference, ufunc, start, summary, example):
@@ -235,7 +362,8 @@ def _cumulative(name, reference, ufunc, start, summary, example):
         f"{name}(Array x, /, *, int? axis=None, ScalarType? dtype=None, Tensor(a!)? out=None, bool include_initial=False) "
         "-> Tensor", Accumulate, numpy_function, (ufunc, start), summary, example, kernel_options={"flattens": False},
         single=True, result="x's shape, the axis longer by one with include_initial; dtype as of cumsum.",
-        errors="ValueError\n    If x has several dimensions and no axis is given.\n", samples=generate)
+        errors="ValueError\n    If x has several dimensions and no axis is given.\n", samples=generate,
+        derivative=composed(_running_product) if ufunc is np.multiply else linear(x=_cumulative_sum_transpose))
 
 
 cumsum = _running(np.cumsum, np.add, 0, "The sums of the elements so far along an axis.", """
@@ -259,7 +387,7 @@ def _logsumexp(x, axis=None, keepdims=False):
     if x.dtype.kind in "biu":
         x = x * 1.0
     top = max(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = where(isfinite(top), top, 0.0)
+    top = where(isfinite(top), top, 0.0).detach()       # its derivatives cancel
     with np.errstate(divide="ignore"):
         total = log(sum(exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else sum(total, axis=axis)

@@ -1,15 +1,19 @@
 """Shapes: views of the same memory with other axes, and arrays put together."""
 
+import builtins
+import itertools
 import math
 
 import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import _views as views
-from fastops import samples
+from fastops import errors, samples
+from fastops._autograd import structural
 from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
+from fastops.derivatives import linear, refuse
 from fastops.ops.elementwise import clip, remainder
 from fastops.ops.families import composite, view, write_out
 from fastops.samples import Sample
@@ -33,6 +37,44 @@ def call(*args, **kwargs):
     return args, kwargs
 
 
+# Transposes of what is linear: where the cotangent of an element comes from.
+
+def _reshape_transpose(g, x_shape, order):
+    if order not in ("C", "F"):
+        raise errors.NoDerivativeError(f"order={order!r} depends on how the array lies in memory; use 'C' or 'F' where a derivative is wanted")
+    return reshape(g, x_shape, order=order)
+
+
+def _inverse(axes, rank):
+    return sorted(range(rank), key=lambda place: axes[place] % rank)
+
+
+def _diagonal_transpose(g, x_shape, offset, axis1, axis2):
+    rank = len(x_shape)
+    axis1, axis2 = axis1 % rank, axis2 % rank
+    moved = tuple([size for axis, size in enumerate(x_shape) if axis not in (axis1, axis2)]) + (x_shape[axis1], x_shape[axis2])
+    places = np.arange(g.shape[-1])
+    index = (Ellipsis, places + builtins.max(-offset, 0), places + builtins.max(offset, 0))
+    return moveaxis(structural("scattered")(g, index, moved), (-2, -1), (axis1, axis2))
+
+
+def _windows_transpose(g, x_shape, window_shape, axis):
+    count = math.prod(x_shape)
+    places = np.lib.stride_tricks.sliding_window_view(np.arange(count).reshape(x_shape), window_shape, axis)
+    return reshape(structural("scattered")(g, places, (count,)), x_shape)
+
+
+def _concat_transpose(g, arrays_shape, axis):
+    if axis is None:
+        sizes = [math.prod(shape) for shape in arrays_shape]
+        axis = 0
+    else:
+        sizes = [shape[axis] for shape in arrays_shape]
+    ends = list(itertools.accumulate(sizes))
+    rest = (slice(None),) * (axis % g.ndim)
+    return [reshape(g[(*rest, slice(end - size, end))], shape) for end, size, shape in zip(ends, sizes, arrays_shape)]
+
+
 reshape = view(
     "reshape(Array(a) x, /, int[] shape, *, str order='C', bool? copy=None) -> Tensor(a)", views.reshape_kernel,
     "The same elements in row-major order with another shape; one size may be -1, for what is left.", """
@@ -51,27 +93,31 @@ ValueError
 
 Notes
 -----
-NumPy: ``numpy.reshape``.""")
+NumPy: ``numpy.reshape``.""",
+    derivative=linear(x=_reshape_transpose))
 
 ravel = view(
     "ravel(Array(a) x, /, str order='C') -> Tensor(a)", views.ravel_kernel,
     "The elements in row-major order along one axis; a view if they lie so, else a copy.", """
 >>> fo.ravel(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("ravel",), reference=np.ravel, notes="NumPy: ``numpy.ravel``.",
-    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((2, 3, 2), call("K")), ((), call()), ((0, 2), call())))
+    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((2, 3, 2), call("K")), ((), call()), ((0, 2), call())),
+    derivative=linear(x=_reshape_transpose))
 
 flatten = view(
     "flatten(Array x, /, str order='C') -> Tensor", views.flatten_kernel, "A copy of the elements in row-major order along one axis.", """
 >>> fo.flatten(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x, order="C": x.flatten(order), notes="NumPy: ``numpy.ndarray.flatten``.",
-    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((), call())))
+    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((), call())),
+    derivative=linear(x=_reshape_transpose))
 
 permute_dims = view(
     "permute_dims(Array(a) x, /, int[] axes) -> Tensor(a)", views.permute_kernel,
     "The axes in the order that axes says.", """
 >>> fo.permute_dims(fo.zeros((2, 3, 4)), (2, 0, 1)).shape
 (4, 2, 3)""", reference=np.transpose, notes=VIEW_NOTE.format(name="permute_dims"),
-    samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))))
+    samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))),
+    derivative=linear(x=lambda g, axes: permute_dims(g, _inverse(axes, g.ndim))))
 
 transpose = view(
     "transpose(Array(a) x, /, int[]? axes=None) -> Tensor(a)", views.permute_kernel,
@@ -79,26 +125,30 @@ transpose = view(
 >>> fo.transpose(fo.asarray([[1, 2], [3, 4]]))
 tensor([[1, 3],
         [2, 4]])""", gather="axes", methods=("transpose",), reference=np.transpose, notes=VIEW_NOTE.format(name="transpose"),
-    samples=each(((2, 3, 4), call(), call((1, 2, 0))), ((5,), call()), ((), call())))
+    samples=each(((2, 3, 4), call(), call((1, 2, 0))), ((5,), call()), ((), call())),
+    derivative=linear(x=lambda g, axes: transpose(g) if axes is None else permute_dims(g, _inverse(axes, g.ndim))))
 
 swapaxes = view(
     "swapaxes(Array(a) x, /, int axis1, int axis2) -> Tensor(a)", views.swapaxes_kernel, "Two axes exchanged.", """
 >>> fo.swapaxes(fo.zeros((2, 3, 4)), 0, -1).shape
 (4, 3, 2)""", methods=("swapaxes",), reference=np.swapaxes, notes=VIEW_NOTE.format(name="swapaxes"),
-    samples=each(((2, 3, 4), call(0, -1), call(1, 1))))
+    samples=each(((2, 3, 4), call(0, -1), call(1, 1))),
+    derivative=linear(x=lambda g, axis1, axis2: swapaxes(g, axis1, axis2)))
 
 matrix_transpose = view(
     "matrix_transpose(Array(a) x, /) -> Tensor(a)", views.matrix_transpose_kernel, "The last two axes exchanged.", """
 >>> fo.matrix_transpose(fo.zeros((2, 3, 4))).shape
 (2, 4, 3)""", reference=lambda x: np.swapaxes(x, -1, -2), notes=VIEW_NOTE.format(name="matrix_transpose"),
-    samples=each(((2, 3, 4), call()), ((2, 3), call())))
+    samples=each(((2, 3, 4), call()), ((2, 3), call())),
+    derivative=linear(x=lambda g: matrix_transpose(g)))
 
 moveaxis = view(
     "moveaxis(Array(a) x, /, int[] source, int[] destination) -> Tensor(a)", views.moveaxis_kernel,
     "Axes moved from source to destination; the others keep their order.", """
 >>> fo.moveaxis(fo.zeros((2, 3, 4)), 0, -1).shape
 (3, 4, 2)""", reference=np.moveaxis, notes=VIEW_NOTE.format(name="moveaxis"),
-    samples=each(((2, 3, 4), call(0, -1), call((0, 1), (2, 0)), call(-1, 1))))
+    samples=each(((2, 3, 4), call(0, -1), call((0, 1), (2, 0)), call(-1, 1))),
+    derivative=linear(x=lambda g, source, destination: moveaxis(g, destination, source)))
 
 expand_dims = view(
     "expand_dims(Array(a) x, /, Any axis=0) -> Tensor(a)", views.expand_dims_kernel,
@@ -106,7 +156,8 @@ expand_dims = view(
 >>> fo.expand_dims(fo.asarray([1, 2]), axis=1)
 tensor([[1],
         [2]])""", reference=lambda x, axis=0: np.expand_dims(x, axis), notes=VIEW_NOTE.format(name="expand_dims"),
-    samples=each(((2, 3), call(0), call(-1), call(axis=1), call((0, 2)), call((-1, 0))), ((), call(0))))
+    samples=each(((2, 3), call(0), call(-1), call(axis=1), call((0, 2)), call((-1, 0))), ((), call(0))),
+    derivative=linear(x=lambda g, x_shape: reshape(g, x_shape)))
 
 squeeze = view(
     "squeeze(Array(a) x, /, int[]? axis=None) -> Tensor(a)", views.squeeze_kernel,
@@ -119,7 +170,8 @@ Raises
 ------
 ValueError
     If an axis named is not of length 1.""",
-    samples=each(((1, 3, 1), call(), call(0), call((0, 2)), call(axis=-1)), ((), call())))
+    samples=each(((1, 3, 1), call(), call(0), call((0, 2)), call(axis=-1)), ((), call())),
+    derivative=linear(x=lambda g, x_shape: reshape(g, x_shape)))
 
 broadcast_to = view(
     "broadcast_to(Array(a) x, /, int[] shape) -> Tensor(a)", views.broadcast_to_kernel,
@@ -127,21 +179,24 @@ broadcast_to = view(
 >>> fo.broadcast_to(fo.asarray([1, 2]), (2, 2))
 tensor([[1, 2],
         [1, 2]])""", reference=np.broadcast_to, notes=VIEW_NOTE.format(name="broadcast_to"),
-    samples=each(((3, 1), call((3, 4)), call((2, 3, 4)), call((3, 1))), ((), call((2,)), call(())), ((1,), call((0,)))))
+    samples=each(((3, 1), call((3, 4)), call((2, 3, 4)), call((3, 1))), ((), call((2,)), call(())), ((1,), call((0,)))),
+    derivative=linear(x=lambda g: g))
 
 flip = view(
     "flip(Array(a) x, /, int[]? axis=None) -> Tensor(a)", views.flip_kernel,
     "The elements in reverse order along axes, along all if none is named.", """
 >>> fo.flip(fo.asarray([1, 2, 3]))
 tensor([3, 2, 1])""", reference=np.flip, notes=VIEW_NOTE.format(name="flip"),
-    samples=each(((2, 3), call(), call(0), call((0, 1)), call(axis=-1)), ((), call()), ((0, 2), call())))
+    samples=each(((2, 3), call(), call(0), call((0, 1)), call(axis=-1)), ((), call()), ((0, 2), call())),
+    derivative=linear(x=lambda g, axis: flip(g, axis)))
 
 diagonal = view(
     "diagonal(Array(a) x, /, int offset=0, int axis1=0, int axis2=1) -> Tensor(a)", views.diagonal_kernel,
     "The diagonal of two axes, as the last axis of the result; it cannot be written.", """
 >>> fo.diagonal(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 4])""", methods=("diagonal",), reference=np.diagonal, notes=VIEW_NOTE.format(name="diagonal"),
-    samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))))
+    samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))),
+    derivative=linear(x=_diagonal_transpose))
 
 sliding_window_view = view(
     "sliding_window_view(Array(a) x, /, int[] window_shape, int[]? axis=None, *, bool subok=False, bool writeable=False) -> Tensor(a)",
@@ -161,7 +216,8 @@ AxisError
 
 Notes
 -----
-NumPy: ``numpy.lib.stride_tricks.sliding_window_view``.""")
+NumPy: ``numpy.lib.stride_tricks.sliding_window_view``.""",
+    derivative=linear(x=_windows_transpose))
 
 reinterpret = view(
     "reinterpret(Array(a) x, /, ScalarType dtype) -> Tensor(a)", views.reinterpret_kernel, "The same bytes seen as another dtype.", """
@@ -173,20 +229,23 @@ tensor([4607182418800017408])""", reference=lambda x, dtype: x.view(dtype),
 Raises
 ------
 ValueError
-    If the last axis has gaps or does not divide into elements of the new size.""")
+    If the last axis has gaps or does not divide into elements of the new size.""",
+    derivative=refuse("it reads bytes as another dtype"))
 
 real = view(
     "real(Array(a) x, /) -> Tensor(a)", views.real_kernel, "The real part; real numbers are their own.", """
 >>> fo.real(fo.asarray([1 + 2j]))
 tensor([1.])""", reference=np.real, notes=VIEW_NOTE.format(name="real"),
-    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
+    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    derivative=linear(x=lambda g: g))
 
 imag = view(
     "imag(Array(a) x, /) -> Tensor(a)", views.imag_kernel,
     "The imaginary part; zeros that cannot be written for real numbers.", """
 >>> fo.imag(fo.asarray([1 + 2j]))
 tensor([2.])""", reference=np.imag, notes=VIEW_NOTE.format(name="imag"),
-    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)))
+    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    derivative=linear(x=lambda g: g * 1j))
 
 machine.install_method("T", views.Attribute(transpose))
 machine.install_method("mT", views.Attribute(matrix_transpose))
@@ -206,7 +265,8 @@ copy = declare(
 >>> y = fo.copy(x)
 >>> y[0] = 5
 >>> x
-tensor([1, 2])""")
+tensor([1, 2])""",
+    derivative=linear(x=lambda g: g))
 
 astype = declare(
     "astype(Array x, /, ScalarType dtype, str order='K', str casting='unsafe', bool subok=True, bool copy=True, "
@@ -252,7 +312,8 @@ Notes
 -----
 NumPy: ``numpy.ndarray.astype``; array API: ``astype``.""", example="""
 >>> fo.astype(fo.asarray([1.5, -1.5]), "int32")
-tensor([ 1, -1], dtype=int32)""")
+tensor([ 1, -1], dtype=int32)""",
+    derivative=linear(x=lambda g: g))
 
 
 # Arrays put together
@@ -299,7 +360,8 @@ Notes
 -----
 NumPy: ``numpy.concatenate``.""", example="""
 >>> fo.concat([fo.asarray([1, 2]), fo.asarray([3.5])])
-tensor([1. , 2. , 3.5])""")
+tensor([1. , 2. , 3.5])""",
+    derivative=linear(arrays=_concat_transpose))
 
 stack = declare(
     "stack(Array[] arrays, /, int axis=0, Tensor(a!)? out=None, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor", "The arrays, all of one shape, along a new axis.", family="primitive",
@@ -315,7 +377,8 @@ Notes
 NumPy: ``numpy.stack``.""", example="""
 >>> fo.stack([fo.asarray([1, 2]), fo.asarray([3, 4])], axis=1)
 tensor([[1, 3],
-        [2, 4]])""")
+        [2, 4]])""",
+    derivative=linear(arrays=lambda g, axis: unstack(g, axis=axis)))
 
 
 def normalized(axis, rank, name):

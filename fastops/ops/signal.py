@@ -1,5 +1,7 @@
 """Samples of functions: differences, integrals, interpolation, convolution, polynomials, windows."""
 
+import math
+
 import numpy as np
 
 from fastops import samples
@@ -7,12 +9,14 @@ from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey, Tensor, as_tensor, backend_select
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
+from fastops.derivatives import composed, multilinear, refuse
 from fastops.ops.composite import NUMPY, diff
-from fastops.ops.create import empty_like, zeros
-from fastops.ops.elementwise import abs, divide, less, remainder, where
+from fastops.ops.create import empty_like, zeros, zeros_like
+from fastops.ops.elementwise import abs, clip, conj, divide, less, remainder, where
 from fastops.ops.families import composite, through_numpy
 from fastops.ops.reduce import cumsum, sum
-from fastops.ops.shape import concat, normalized, ravel, reshape
+from fastops.ops.shape import concat, flip, normalized, ravel, reshape
+from fastops.ops.sorting import argsort, searchsorted
 from fastops.samples import Sample
 
 
@@ -198,7 +202,68 @@ Notes
 -----
 left and right are the values outside, period that of a periodic function. NumPy: ``numpy.interp``.""", example="""
 >>> fo.interp(fo.asarray([1.5]), fo.asarray([1.0, 2.0]), fo.asarray([10.0, 20.0]))
-tensor([15.])""")
+tensor([15.])""",
+    derivative=composed(lambda *args, **kwargs: _interpolated(*args, **kwargs)))
+
+
+def _interpolated(x, /, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = as_tensor(x), as_tensor(xp), as_tensor(fp)
+    if period is not None:
+        period = abs(period)
+        x, xp = x % period, xp % period
+        order = argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = concat([xp[-1:] - period, xp, xp[:1] + period])
+        fp = concat([fp[-1:], fp, fp[:1]])
+    if xp.shape[0] == 1:
+        result = fp[0] + zeros_like(x)
+    else:
+        place = clip(searchsorted(xp, x.detach(), side="right") - 1, 0, xp.shape[0] - 2)
+        low, width = xp[place], xp[place + 1] - xp[place]
+        part = (x - low) / where(width == 0, 1, width)
+        result = fp[place] + (fp[place + 1] - fp[place]) * part
+    result = where(x < xp[0], fp[0] if left is None or period is not None else left, result)
+    return where(x > xp[-1], fp[-1] if right is None or period is not None else right, result)
+
+
+def _shifts(name, mode, count, length):
+    # Where in the full convolution of count and length elements the result begins and ends.
+    long, short = max(count, length), min(count, length)
+    if mode == "full":
+        return 0, count + length - 1
+    if mode == "valid":
+        return short - 1, long
+    begin = (short - 1) // 2 if name == "convolve" or count >= length else short // 2
+    return begin, begin + long
+
+
+def _full(name, g, mode, count, length):
+    # The cotangent of the full convolution.
+    begin, end = _shifts(name, mode, count, length)
+    return concat([zeros((begin,), dtype=g.dtype), g, zeros((count + length - 1 - end,), dtype=g.dtype)])
+
+
+def _conjugated(x):
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def _first_of(name, default):
+    # Of convolve: each element of a has met the whole of v. correlate is convolve with v conjugated and turned around.
+    def transpose(g, a_shape, v, mode):
+        v = reshape(v, -1)
+        kernel = v if name == "convolve" else flip(_conjugated(v))
+        count = math.prod(a_shape)
+        return reshape(correlate(_full(name, g, mode or default, count, kernel.shape[0]), kernel, "valid"), a_shape)
+    return transpose
+
+
+def _second_of(name, default):
+    def transpose(g, a, v_shape, mode):
+        a = reshape(a, -1)
+        length = math.prod(v_shape)
+        found = correlate(_full(name, g, mode or default, a.shape[0], length), a, "valid")
+        return reshape(found if name == "convolve" else flip(_conjugated(found)), v_shape)
+    return transpose
 
 
 def _convolved(name, function):
@@ -223,7 +288,7 @@ def _convolved(name, function):
 
     return through_numpy(
         f"{name}(Array a, /, Array v, str mode='{default}') -> Tensor", "The discrete, linear convolution of a and v." if name == "convolve" else
-        "The sums of products of a and of v, conjugated, at each shift.", on_arrays, lambda a, v, mode=default: shape(a, v, mode), reference=function,
+        "The sums of products of a and of v, conjugated, at each shift.", on_arrays, lambda a, v, mode=default: shape(a, v, mode), derivative=multilinear(a=_first_of(name, default), v=_second_of(name, default)), reference=function,
         samples=lambda rng: (Sample(samples.array(rng, (5,), d, 0.5), samples.array(rng, (3,), d, 0.5), *mode) for d in ("f8", "f4", "i4", "c16")
                              for mode in ((), ("same",), ("valid",), ("full",))), notes=f"mode : \"full\", \"same\" or \"valid\". NumPy: ``numpy.{name}``.",
         example=f"""
@@ -253,7 +318,7 @@ polyval = composite("polyval(Array p, /, Array x) -> Tensor", "The values at x o
 tensor([11])""")
 
 
-def _polynomial(name, signature, summary, example, calls):
+def _polynomial(name, signature, summary, example, calls, derivative=refuse("it has no rule yet; polyval, and arithmetic on coefficients, have")):
     function = getattr(np, name)
 
     def on_arrays(*args, **kwargs):
@@ -264,7 +329,7 @@ def _polynomial(name, signature, summary, example, calls):
         raise NotImplementedError(f"{name}: the number of coefficients may depend on the data, which device 'meta' does not have")
 
     return through_numpy(f"{name}({signature}) -> Tensor", summary, on_arrays, shape, family="data-dependent", reference=function,
-                         samples=lambda rng: (Sample(*call) for call in calls), notes=NUMPY.format(name=name), example=example)
+                         samples=lambda rng: (Sample(*call) for call in calls), notes=NUMPY.format(name=name), example=example, derivative=derivative)
 
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0])
@@ -309,7 +374,7 @@ def _window(name, summary, more=""):
     def on_meta(M, beta=None, *, device=None):
         return empty_meta((max(int(M), 0),), np.float64)
 
-    return declare(f"{name}(int M, {more}*, Device? device=None) -> Tensor", summary, family="creation", reference=function,
+    return declare(f"{name}(int M, {more}*, Device? device=None, bool requires_grad=False) -> Tensor", summary, family="creation", reference=function,
                    kernels={DispatchKey.BackendSelect: backend_select, DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta},
                    samples=lambda rng: (Sample(size, *((5.0,) if more else ())) for size in (0, 1, 5, 8)), notes=NUMPY.format(name=name), example=f"""
 >>> fo.{name}(3{', 0.0' if more else ''}).shape
@@ -319,11 +384,20 @@ def _window(name, summary, more=""):
 bartlett, blackman, hamming, hanning = (_window(name, f"The {name.capitalize()} window of M points.") for name in (
     "bartlett", "blackman", "hamming", "hanning"))
 kaiser = _window("kaiser", "The Kaiser window of M points, beta being its shape.", "float beta, ")
+
+
+
+def _special_function(name):
+    from fastops import special         # SciPy's, which knows the derivative
+    return getattr(special, name)
+
+
 i0 = through_numpy("i0(Array x, /) -> Tensor", "The modified Bessel function of order 0.", np.i0, lambda x: (x.shape, np.i0(np.zeros(1, x.dtype)).dtype), reference=np.i0,
                    samples=lambda rng: (Sample(samples.array(rng, shape, d)) for d in ("f8", "f4", "i4") for shape in ((3,), (2, 3))),
                    notes=NUMPY.format(name="i0") + " ``fo.special.i0`` is SciPy's, faster.", example="""
 >>> fo.i0(fo.asarray([0.0]))
-tensor([1.])""")
+tensor([1.])""",
+    derivative=composed(lambda x: _special_function("i0")(x)))
 
 
 def _real_if_close(a, tol=100):

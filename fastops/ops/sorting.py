@@ -10,8 +10,9 @@ from fastops._dispatch import DispatchKey
 from fastops._loops import as_ndarray, share_ndarray
 from fastops._sort import Sort, Unique
 from fastops.declare import declare
+from fastops.derivatives import composed, refuse
 from fastops.ops.families import through_numpy
-from fastops.ops.shape import normalized
+from fastops.ops.shape import astype, normalized, ravel, take_along_axis
 from fastops.samples import Sample
 
 INTEGER = np.dtype(np.int64)
@@ -59,6 +60,16 @@ def _sort_samples(rng):
     yield Sample(np.array([2.0, np.nan, -np.inf, 0.0, np.inf, np.nan]))
 
 
+DIFFERENT = "which values are different, and how many, does not change smoothly"
+
+
+def _gathered(x, axis, places):
+    # The elements at places along an axis.
+    if axis is None:
+        return ravel(x)[places]
+    return take_along_axis(x, places, axis)
+
+
 sort = declare(
     "sort(Array x, /, int? axis=-1, str? kind=None, Any order=None, *, bool descending=False, bool? stable=None) -> Tensor",
     "The elements in order along an axis.", family="primitive", kernels={DispatchKey.CPU: Sort(), DispatchKey.Meta: Sort()},
@@ -66,7 +77,8 @@ sort = declare(
         name="sort", stable="; if not given they need not, which only the signs of zeros show", result="x's shape and dtype."),
     example="""
 >>> fo.sort(fo.asarray([3, 1, 2]), descending=True)
-tensor([3, 2, 1])""")
+tensor([3, 2, 1])""",
+    derivative=composed(lambda x, axis=-1, kind=None, order=None, **more: _gathered(x, axis, argsort(x, axis, kind, order, **more))))
 
 argsort = declare(
     "argsort(Array x, /, int? axis=-1, str? kind=None, Any order=None, *, bool descending=False, bool? stable=None) -> Tensor",
@@ -105,7 +117,8 @@ partition = through_numpy(
     np.partition, _partition_shape, reference=np.partition, samples=_partition_samples,
     notes="NumPy: ``numpy.partition``.", example="""
 >>> fo.partition(fo.asarray([4, 1, 3, 2]), 0)[0]
-tensor(1)""")
+tensor(1)""",
+    derivative=composed(lambda x, kth, axis=-1, kind="introselect", order=None: _gathered(x, axis, argpartition(x, kth, axis, kind, order))))
 
 argpartition = through_numpy(
     "argpartition(Array x, /, Any kth, int? axis=-1, str kind='introselect', Any order=None) -> Tensor",
@@ -141,7 +154,8 @@ sort_complex = through_numpy(
     samples=lambda rng: (Sample(samples.array(rng, (5,), dtype)) for dtype in ("f4", "f8", "i2", "i8", "c8", "c16")),
     notes="NumPy: ``numpy.sort_complex``.", example="""
 >>> fo.sort_complex(fo.asarray([2, 1]))
-tensor([1.+0.j, 2.+0.j])""")
+tensor([1.+0.j, 2.+0.j])""",
+    derivative=composed(lambda x: _gathered(astype(x, np.result_type(x.dtype, np.complex64)), -1, argsort(astype(x, np.result_type(x.dtype, np.complex64))))))
 
 
 # Searching
@@ -259,7 +273,8 @@ unique_values = declare(
     reference=lambda x: np.unique(x, equal_nan=False), samples=_unique_samples, notes=UNIQUE.format(
         result="Tensor\n    One-dimensional, of x's dtype.", nan=EACH_NAN, source="Array API: ``unique_values``."), example="""
 >>> fo.unique_values(fo.asarray([3, 1, 3]))
-tensor([1, 3])""")
+tensor([1, 3])""",
+    derivative=refuse(DIFFERENT))
 
 
 def _several(kind, name, *wanted):
@@ -276,7 +291,7 @@ def _several(kind, name, *wanted):
     fields = ", ".join(kind._fields)
     return declare(
         f"{name}(Array x, /) -> ({', '.join(['Tensor'] * len(kind._fields))})",
-        f"The different values among the elements, with {' and '.join(kind._fields[1:])}.", family="data-dependent",
+        f"The different values among the elements, with {' and '.join(kind._fields[1:])}.", derivative=refuse(DIFFERENT), family="data-dependent",
         kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: count_unknown(name)}, reference=function, samples=_unique_samples, notes=UNIQUE.format(
             result=f"named tuple of Tensor\n    {fields}; inverse_indices has x's shape, all places are int64.",
             nan=EACH_NAN, source=f"Array API: ``{name}``."), example=f"""
@@ -335,7 +350,8 @@ Notes
 -----
 NumPy: ``numpy.unique``.""", example="""
 >>> fo.unique(fo.asarray([3, 1, 3]), return_counts=True)
-(tensor([1, 3]), tensor([1, 2]))""")
+(tensor([1, 3]), tensor([1, 2]))""",
+    derivative=refuse(DIFFERENT))
 
 
 isin = through_numpy(
@@ -356,7 +372,7 @@ def _set_operation(function, summary, example):
     plain = "" if name == "union1d" else ", bool assume_unique=False"
     return through_numpy(
         f"{name}(Array x1, Array x2, /{plain}{more}) -> Tensor", summary, function, count_unknown(name),
-        family="data-dependent", reference=function, notes=f"One-dimensional and sorted. NumPy: ``numpy.{name}``.",
+        derivative=refuse(DIFFERENT), family="data-dependent", reference=function, notes=f"One-dimensional and sorted. NumPy: ``numpy.{name}``.",
         samples=lambda rng: (Sample(samples.array(rng, (6,), dtype), samples.array(rng, (2, 3), dtype))
                              for dtype in ("i4", "u1", "f8")), example=example)
 

@@ -6,9 +6,10 @@ import numpy as np
 import scipy.special as scipy
 from scipy.special import _ufuncs
 
-from fastops import samples
+from fastops import errors, samples
 from fastops._dispatch import as_tensor
-from fastops.ops.elementwise import exp, isfinite, log, multiply, subtract, where
+from fastops.derivatives import partials
+from fastops.ops.elementwise import exp, isfinite, log, log1p, multiply, sign, square, subtract, where
 from fastops.ops.families import composite, elementwise, through_numpy
 from fastops.ops.reduce import amax, sum
 from fastops.samples import Sample
@@ -25,78 +26,111 @@ def _special(name, summary, example, *, of=None, dtypes=samples.REAL, **more):
                        dtypes=dtypes, **more)
 
 
+def _by_parameter():
+    raise errors.NoDerivativeError("there is no formula for the derivative of this function by its parameter; by its last argument there is")
+
+
+def _over(result, x):
+    # result / x of Bessel functions of order 1, whose limit at 0 is a half.
+    return where(x == 0, 0.5, result / where(x == 0, 1, x))
+
+
 erf = _special("erf", "The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", """
 >>> fo.special.erf(fo.asarray([0.0, 1.0]))
-tensor([0.        , 0.84270079])""")
+tensor([0.        , 0.84270079])""",
+    derivative=partials(x=lambda x: 2 / math.sqrt(math.pi) * exp(-square(x))))
 erfc = _special("erfc", "1 - erf(x), accurate for large x.", """
 >>> fo.special.erfc(fo.asarray([0.0, 5.0]))
-tensor([1.00000000e+00, 1.53745979e-12])""")
+tensor([1.00000000e+00, 1.53745979e-12])""",
+    derivative=partials(x=lambda x: -2 / math.sqrt(math.pi) * exp(-square(x))))
 erfinv = _special("erfinv", "The number whose erf is x.", """
 >>> fo.special.erfinv(fo.asarray([0.0, 0.5]))
-tensor([0.        , 0.47693628])""", domain=UNIT, dtypes=samples.FLOATS)
+tensor([0.        , 0.47693628])""", domain=UNIT, dtypes=samples.FLOATS,
+    derivative=partials(x=lambda result: math.sqrt(math.pi) / 2 * exp(square(result))))
 expit = _special("expit", "The logistic function, 1 / (1 + exp(-x)).", """
 >>> fo.special.expit(fo.asarray([0.0, 2.0]))
-tensor([0.5       , 0.88079708])""")
+tensor([0.5       , 0.88079708])""",
+    derivative=partials(x=lambda result: result * (1 - result)))
 logit = _special("logit", "log(x / (1 - x)), the inverse of expit.", """
 >>> fo.special.logit(fo.asarray([0.5]))
-tensor([0.])""", domain=UNIT, dtypes=samples.FLOATS)
+tensor([0.])""", domain=UNIT, dtypes=samples.FLOATS,
+    derivative=partials(x=lambda x: 1 / (x * (1 - x))))
 gammaln = _special("gammaln", "The logarithm of the absolute value of the gamma function.", """
 >>> fo.special.gammaln(fo.asarray([5.0]))
-tensor([3.17805383])""", domain=POSITIVE)
+tensor([3.17805383])""", domain=POSITIVE,
+    derivative=partials(x=lambda x: digamma(x)))
 digamma = _special("digamma", "The derivative of the logarithm of the gamma function.", """
 >>> fo.special.digamma(fo.asarray([1.0]))
-tensor([-0.57721566])""", of="psi", domain=POSITIVE)
+tensor([-0.57721566])""", of="psi", domain=POSITIVE,
+    derivative=partials(x=lambda x: polygamma(1, x)))
 beta = _special("beta", "The beta function, gamma(a) gamma(b) / gamma(a + b).", """
 >>> fo.special.beta(fo.asarray([2.0]), 3.0)
-tensor([0.08333333])""", domain=POSITIVE)
+tensor([0.08333333])""", domain=POSITIVE,
+    derivative=partials(x1=lambda x1, x2, result: result * (digamma(x1) - digamma(x1 + x2)), x2=lambda x1, x2, result: result * (digamma(x2) - digamma(x1 + x2))))
 betainc = _special("betainc", "The regularized incomplete beta function of a, b and x.", """
 >>> fo.special.betainc(1.0, 2.0, fo.asarray([0.5]))
-tensor([0.75])""", samples=lambda rng: (Sample(*[samples.array(rng, (3, 4), dtype, *UNIT) for _ in range(3)]) for dtype in ("f4", "f8")))
+tensor([0.75])""", samples=lambda rng: (Sample(*[samples.array(rng, (3, 4), dtype, *UNIT) for _ in range(3)]) for dtype in ("f4", "f8")),
+    derivative=partials(x1=_by_parameter, x2=_by_parameter, x3=lambda x1, x2, x3: exp(xlogy(x1 - 1, x3) + xlog1py(x2 - 1, -x3)) / beta(x1, x2)))
 gammainc = _special("gammainc", "The regularized lower incomplete gamma function of a and x.", """
 >>> fo.special.gammainc(1.0, fo.asarray([1.0]))
-tensor([0.63212056])""", domain=POSITIVE)
+tensor([0.63212056])""", domain=POSITIVE,
+    derivative=partials(x1=_by_parameter, x2=lambda x1, x2: exp(xlogy(x1 - 1, x2) - x2 - gammaln(x1))))
 gammaincc = _special("gammaincc", "The regularized upper incomplete gamma function of a and x.", """
 >>> fo.special.gammaincc(1.0, fo.asarray([1.0]))
-tensor([0.36787944])""", domain=POSITIVE)
+tensor([0.36787944])""", domain=POSITIVE,
+    derivative=partials(x1=_by_parameter, x2=lambda x1, x2: -exp(xlogy(x1 - 1, x2) - x2 - gammaln(x1))))
 i0 = _special("i0", "The modified Bessel function of order 0.", """
 >>> fo.special.i0(fo.asarray([1.0]))
-tensor([1.26606588])""")
+tensor([1.26606588])""",
+    derivative=partials(x=lambda x: i1(x)))
 i0e = _special("i0e", "exp(-abs(x)) i0(x).", """
 >>> fo.special.i0e(fo.asarray([1.0]))
-tensor([0.46575961])""")
+tensor([0.46575961])""",
+    derivative=partials(x=lambda x, result: i1e(x) - sign(x) * result))
 i1 = _special("i1", "The modified Bessel function of order 1.", """
 >>> fo.special.i1(fo.asarray([1.0]))
-tensor([0.5651591])""")
+tensor([0.5651591])""",
+    derivative=partials(x=lambda x, result: i0(x) - _over(result, x)))
 i1e = _special("i1e", "exp(-abs(x)) i1(x).", """
 >>> fo.special.i1e(fo.asarray([1.0]))
-tensor([0.20791042])""")
+tensor([0.20791042])""",
+    derivative=partials(x=lambda x, result: i0e(x) - sign(x) * result - _over(result, x)))
 j0 = _special("j0", "The Bessel function of the first kind of order 0.", """
 >>> fo.special.j0(fo.asarray([1.0]))
-tensor([0.76519769])""")
+tensor([0.76519769])""",
+    derivative=partials(x=lambda x: -j1(x)))
 j1 = _special("j1", "The Bessel function of the first kind of order 1.", """
 >>> fo.special.j1(fo.asarray([1.0]))
-tensor([0.44005059])""")
+tensor([0.44005059])""",
+    derivative=partials(x=lambda x, result: j0(x) - _over(result, x)))
 ndtr = _special("ndtr", "The distribution function of the standard normal distribution.", """
 >>> fo.special.ndtr(fo.asarray([0.0, 1.96]))
-tensor([0.5      , 0.9750021])""")
+tensor([0.5      , 0.9750021])""",
+    derivative=partials(x=lambda x: exp(-0.5 * square(x)) / math.sqrt(2 * math.pi)))
 ndtri = _special("ndtri", "The number whose ndtr is x.", """
 >>> fo.special.ndtri(fo.asarray([0.5, 0.975]))
-tensor([0.        , 1.95996398])""", domain=UNIT, dtypes=samples.FLOATS)
+tensor([0.        , 1.95996398])""", domain=UNIT, dtypes=samples.FLOATS,
+    derivative=partials(x=lambda result: math.sqrt(2 * math.pi) * exp(0.5 * square(result))))
 log_ndtr = _special("log_ndtr", "The logarithm of ndtr(x), accurate for very negative x.", """
 >>> fo.special.log_ndtr(fo.asarray([-40.0]))
-tensor([-804.60844201])""")
+tensor([-804.60844201])""",
+    derivative=partials(x=lambda x, result: exp(-0.5 * square(x) - result) / math.sqrt(2 * math.pi)))
 xlogy = _special("xlogy", "x log(y), and 0 where x is 0.", """
 >>> fo.special.xlogy(fo.asarray([0.0, 2.0]), fo.asarray([0.0, fo.e]))
-tensor([0., 2.])""", domain=POSITIVE)
+tensor([0., 2.])""", domain=POSITIVE,
+    derivative=partials(x1=lambda x2: log(x2), x2=lambda x1, x2: x1 / x2))
 xlog1py = _special("xlog1py", "x log(1 + y), and 0 where x is 0.", """
 >>> fo.special.xlog1py(fo.asarray([0.0]), -1.0)
-tensor([0.])""", domain=POSITIVE)
+tensor([0.])""", domain=POSITIVE,
+    derivative=partials(x1=lambda x2: log1p(x2), x2=lambda x1, x2: x1 / (1 + x2)))
 entr = _special("entr", "-x log(x), 0 at 0, and -inf for negative x.", """
 >>> fo.special.entr(fo.asarray([0.0, 0.5]))
-tensor([0.        , 0.34657359])""", domain=POSITIVE)
+tensor([0.        , 0.34657359])""", domain=POSITIVE,
+    derivative=partials(x=lambda x: -log(x) - 1))
 rel_entr = _special("rel_entr", "x log(x / y), 0 where x is 0 and y is not negative, else inf where a sign is wrong.", """
 >>> fo.special.rel_entr(fo.asarray([0.5]), 0.25)
-tensor([0.34657359])""", domain=POSITIVE)
+tensor([0.34657359])""", domain=POSITIVE,
+    derivative=partials(x1=lambda x1, x2: log(x1 / x2) + 1, x2=lambda x1, x2: -x1 / x2))
 
 
 def _composite(schema, summary, function, example, **more):
@@ -119,7 +153,8 @@ zeta = through_numpy(
         Sample(samples.array(rng, (3, 4), dtype, 1.5, 4.0), *more) for dtype in ("f4", "f8")
         for more in ((), (samples.array(rng, (4,), dtype, *POSITIVE),))), notes="SciPy: ``scipy.special.zeta``.", example="""
 >>> fo.special.zeta(fo.asarray([2.0]))
-tensor([1.64493407])""")
+tensor([1.64493407])""",
+    derivative=partials(x=_by_parameter, q=lambda x, q: -x * zeta(x + 1, q)))
 
 
 def _polygamma(n, x):

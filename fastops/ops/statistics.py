@@ -4,17 +4,19 @@ import warnings
 
 import numpy as np
 
-from fastops import samples
+from fastops import errors, samples
 from fastops._dispatch import Tensor, as_tensor
+from fastops.derivatives import composed, linear, refuse
 from fastops.ops.composite import NUMPY
 from fastops.ops.create import full_like
-from fastops.ops.elementwise import conj, divide, isnan, logical_not, multiply, sqrt, where
+from fastops.ops.elementwise import ceil, clip, conj, divide, floor, isnan, logical_not, multiply, rint, sqrt, where
 from fastops.ops.families import composite, through_numpy, values_of, write_out
 from fastops.ops.linalg import matmul
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import amax, amin, any as some
 from fastops.ops.reduce import argmax, argmin, count_nonzero, cumprod, cumsum, mean, prod, sum, var
-from fastops.ops.shape import astype, concat, expand_dims, matrix_transpose, moveaxis, normalized, ravel, reshape, take_along_axis
+from fastops.ops.shape import (astype, broadcast_to, concat, expand_dims, matrix_transpose, moveaxis, normalized, permute_dims, ravel, reshape,
+                               take_along_axis)
 from fastops.ops.sorting import sort
 from fastops.samples import Sample
 
@@ -302,6 +304,42 @@ def _quantile_shape(name):
     return shape
 
 
+COUNTS = "how many elements lie in a bin does not change smoothly"
+
+
+def _quantile_composition(name, scale):
+    # The elements in order, and a straight line between the two next to the place.
+    def composition(x, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+        if out is not None or weights is not None or method not in ("linear", "lower", "higher", "nearest", "midpoint"):
+            raise errors.NoDerivativeError(f"{name}: there is a derivative for the methods linear, lower, higher, nearest and midpoint, "
+                                         "without weights= and out=")
+        x, q = as_tensor(x), as_tensor(q)
+        axes = list(range(x.ndim)) if axis is None else [place % x.ndim for place in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+        kept = [place for place in range(x.ndim) if place not in axes]
+        lines = reshape(permute_dims(x, kept + axes), tuple([x.shape[place] for place in kept]) + (-1,))
+        ordered = sort(lines, axis=-1)              # NaN last
+        bad = isnan(lines)
+        count = lines.shape[-1] - (sum(bad, axis=-1) if name.startswith("nan") else 0)
+        where_at = reshape(q / scale, q.shape + (1,) * len(kept)) * (count - 1)
+        low = floor(where_at.detach()) if method != "higher" else ceil(where_at.detach())
+        high = low if method in ("lower", "higher") else ceil(where_at.detach())
+        if method == "nearest":
+            low = high = rint(where_at.detach())
+        part = 0.5 * (high != low) if method == "midpoint" else where_at - low if method == "linear" else 0
+
+        def at(place):
+            place = clip(astype(place, np.int64), 0, lines.shape[-1] - 1)
+            return take_along_axis(broadcast_to(ordered, q.shape + ordered.shape), expand_dims(broadcast_to(place, q.shape + lines.shape[:-1]), -1), -1)[..., 0]
+        first = at(low)
+        result = first if low is high else first + (at(high) - first) * part
+        if not name.startswith("nan"):
+            result = where(some(bad, axis=-1), np.nan, result)
+        if keepdims:
+            result = expand_dims(result, tuple([q.ndim + place for place in sorted(axes)]))
+        return result
+    return composition
+
+
 def _quantile(name, summary, scale, example):
     function = getattr(np, name)
 
@@ -311,7 +349,7 @@ def _quantile(name, summary, scale, example):
     methods = ("linear", "lower", "nearest", "midpoint", "hazen", "weibull", "median_unbiased", "inverted_cdf", "closest_observation")
     return through_numpy(
         f"{name}(Array x, /, Array q, int[]? axis=None, Tensor(a!)? out=None, bool overwrite_input=False, str method='linear', "
-        "bool keepdims=False, *, Array? weights=None) -> Tensor", summary, on_arrays, _quantile_shape(name), reference=function,
+        "bool keepdims=False, *, Array? weights=None) -> Tensor", summary, on_arrays, _quantile_shape(name), derivative=composed(_quantile_composition(name, scale)).but(smooth=("x",)), reference=function,
         samples=lambda rng: [*(Sample(samples.array(rng, (3, 4), d), np.array(q) * scale, **call) for d in ("f8", "f4", "i4")
                                for q in (0.3, [0.0, 0.5, 1.0]) for call in AXES),
                              *(Sample(samples.array(rng, (7,), "f8"), 0.4 * scale, method=method) for method in methods),
@@ -407,7 +445,8 @@ Notes
 -----
 NumPy: ``numpy.histogram``.""", example="""
 >>> fo.histogram(fo.asarray([1, 2, 1]), bins=[0, 1, 2, 3])
-(tensor([0, 2, 1]), tensor([0, 1, 2, 3]))""")
+(tensor([0, 2, 1]), tensor([0, 1, 2, 3]))""",
+    derivative=refuse(COUNTS))
 
 histogram_bin_edges = through_numpy(
     "histogram_bin_edges(Array x, /, Any bins=10, Any range=None, Array? weights=None) -> Tensor", "The edges of histogram's bins.",
@@ -416,7 +455,8 @@ histogram_bin_edges = through_numpy(
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), d), *more) for d in ("f8", "i4") for more in ((), (3, (-1.0, 1.0)))),
     notes=NUMPY.format(name="histogram_bin_edges"), example="""
 >>> fo.histogram_bin_edges(fo.asarray([0.0, 1.0]), bins=2)
-tensor([0. , 0.5, 1. ])""")
+tensor([0. , 0.5, 1. ])""",
+    derivative=refuse(COUNTS))
 
 
 def _unknown(name):
@@ -433,7 +473,8 @@ histogram2d = through_numpy(
     notes=NUMPY.format(name="histogram2d"), example="""
 >>> fo.histogram2d(fo.asarray([0.0, 1.0]), fo.asarray([0.0, 1.0]), bins=2)[0]
 tensor([[1., 0.],
-        [0., 1.]])""")
+        [0., 1.]])""",
+    derivative=refuse(COUNTS))
 
 bincount = through_numpy(
     "bincount(Array x, /, Array? weights=None, int minlength=0) -> Tensor", "How often each whole number occurs, from 0 on.",
@@ -450,7 +491,8 @@ Notes
 -----
 NumPy: ``numpy.bincount``.""", example="""
 >>> fo.bincount(fo.asarray([0, 1, 1, 3]))
-tensor([1, 2, 0, 1])""")
+tensor([1, 2, 0, 1])""",
+    derivative=linear(weights=lambda g, x: g[x]))
 
 digitize = through_numpy(
     "digitize(Array x, /, Array bins, bool right=False) -> Tensor", "The number of the bin that each element lies in; bins are edges in order.",
