@@ -10,6 +10,7 @@ import numpy as np
 
 from fastops import autograd as autograd
 from fastops import constants as constants
+from fastops import custom as custom
 from fastops import declare as declare
 from fastops import derivatives as derivatives
 from fastops import differentiation as differentiation
@@ -23,6 +24,7 @@ from fastops import infer as infer
 from fastops import inspection as inspection
 from fastops import interchange as interchange
 from fastops import lib as lib
+from fastops import libraries as libraries
 from fastops import library as library
 from fastops import linalg as linalg
 from fastops import methods as methods

@@ -23,7 +23,7 @@ cdef class Derivative:
     cdef readonly Operator op
     cdef readonly bint linear, multilinear
     cdef readonly object refusal, composition
-    cdef readonly object smooth, hermitian, determined      # for the laws, see fastops.derivatives
+    cdef readonly object smooth, hermitian, determined, custom      # for the laws, see fastops.derivatives
     cdef list formulas
     cdef int value_count
     cdef int kinds[14]          # of each value, see ValueKind

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from fastops._convert cimport Parameter
 from fastops._dispatch cimport (AUTOGRAD, BACKEND_BITS, CONTIGUOUS, CPU, Kernel, Level, MAXIMUM_PARAMETERS, META, Operator, Storage,
                                 Tensor, ThreadState, TRANSFORM_FRONT, Tracer, call_bound, element_of, finish_layout, is_tensor,
-                                last_writer, machine_kernel, python_arguments, new_storage, new_tensor, new_view, release_storage, run_keys,
+                                last_writer, machine_kernel, mark_written, python_arguments, new_storage, new_tensor, new_view, release_storage, run_keys,
                                 shape_tuple, thread_state)
 
 from fastops import _dispatch as machine
@@ -82,7 +82,7 @@ cdef class Derivative:
     """What an operator's declaration says of its derivative, with names resolved to places."""
 
     def __init__(self, Operator op not None, formulas, *, bint linear=False, bint multilinear=False, refusal=None, composition=None,
-                 smooth=None, hermitian=False, determined=None):
+                 smooth=None, hermitian=False, determined=None, custom=None):
         """*formulas*: {parameter: (kind, number or function)}, kind being "partial", "weights" or "transpose"."""
         cdef Formula formula
         cdef int slot
@@ -93,7 +93,7 @@ cdef class Derivative:
         self.at_axis = names.index("axis") if "axis" in names else -1
         self.at_keepdims = names.index("keepdims") if "keepdims" in names else -1
         self.first_option = len(names) - 3 if names[-3:] == ["where", "dtype", "casting"] else -1
-        self.smooth, self.hermitian, self.determined = smooth, hermitian, determined
+        self.smooth, self.hermitian, self.determined, self.custom = smooth, hermitian, determined, custom
         cdef dict slots = {}
         for name, (kind, function) in formulas.items():
             if name not in names:
@@ -729,6 +729,8 @@ cdef object record(Operator op, PyObject **arguments, PyObject **values, Reverse
         sharers = target.storage.references
     if rule is None:
         return run_without_rule(op, arguments, values, level, keys)
+    if rule.custom is not None:
+        return run_custom(op, rule, arguments, values, level, keys)
     if rule.first_option >= 0:
         for position in range(rule.first_option, op.parameter_count):
             if arguments[position] != NULL:
@@ -794,7 +796,28 @@ cdef object run_without_rule(Operator op, PyObject **arguments, PyObject **value
         raise errors.DerivativeError(
             f"{op} has no derivative: register one with fastops.library.register_autograd({op.name()!r}, backward, "
             "setup_context=...), or call it on x.detach()")
-    return attach(inputs, result, backward, op._opname, level)
+    flat = list(result) if isinstance(result, (tuple, list)) else [result]
+    made = attach(inputs, tuple(flat), backward, op._opname, level)
+    return rebuilt(result, list(made)) if isinstance(result, (tuple, list)) else made[0]
+
+
+cdef object run_custom(Operator op, Derivative rule, PyObject **arguments, PyObject **values, ReverseLevel level, uint64_t keys):
+    # The formulas are Python functions, see fastops/_function.pyx.
+    cdef int position
+    cdef bint taking = False
+    cdef object result
+    for position in range(op.parameter_count):
+        if op.tensor_mask >> position & 1 and takes_part(arguments[position], level):
+            taking = True
+            break
+    result = run_below(op, arguments, keys) if level is None else run_outside(op, values, level)
+    if not taking or not any_inexact(result):
+        return result
+    args, kwargs = python_arguments(op, arguments)
+    if level is None:
+        return rule.custom.record(args, kwargs, args, kwargs, result, None)
+    lower_args, lower_kwargs = python_arguments(op, values)
+    return rule.custom.record(args, kwargs, lower_args, lower_kwargs, result, level)
 
 
 cdef Tensor written_argument(Operator op, PyObject **arguments):
@@ -1421,7 +1444,11 @@ cdef object filled(Node node, object cotangents):
 cdef int visit_function(Sweep sweep, FunctionNode node, object cotangent) except -1:
     cdef int edge
     cdef list given = [cotangent] if node.output_count <= 1 else list(<list>cotangent)
-    grads = node.backward(*given)
+    bind_record(node)
+    try:
+        grads = node.backward(*given)
+    finally:
+        unbind_record(node)
     handed = list(grads)
     if len(handed) != node.edge_count:
         raise errors.DerivativeError(f"{node.name()}: expected {node.edge_count} gradients, got {len(handed)}")
@@ -1439,6 +1466,19 @@ cdef int visit_function(Sweep sweep, FunctionNode node, object cotangent) except
     if not sweep.retain:
         node.freed = True
         node.backward = None
+    return 0
+
+
+cdef int bind_record(FunctionNode node) except -1:
+    # While the formula runs, what it kept of the results is part of the record.
+    if node.level is None and not thread_state().no_grad and hasattr(node.backward, "bind"):
+        node.backward.bind(node)
+    return 0
+
+
+cdef int unbind_record(FunctionNode node) except -1:
+    if node.level is None and not thread_state().no_grad and hasattr(node.backward, "bind"):
+        node.backward.bind(None)
     return 0
 
 
@@ -1775,13 +1815,14 @@ cdef object leading_to(list roots, dict targets):
     return leading
 
 
-def attach(inputs, result, backward, str label, Level level=None):
-    """Give *result*, a tensor or a tuple of them, a record whose cotangents ``backward(*cotangents)`` computes.
+def attach(inputs, results, backward, str label, Level level=None, dirty=(), constants=None):
+    """Give *results*, a tuple, a record whose cotangents ``backward(*cotangents)`` computes; returns them as a tuple.
 
-    It returns one for each of *inputs* (those that are no tensors included).
+    It returns one for each of *inputs* (those that are no tensors included). Those of *dirty* were written: they keep
+    their identity. *constants* says which results have no derivative.
     """
     cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
-    cdef list flat = list(inputs)
+    cdef list flat = list(inputs), items = []
     cdef Tensor tensor
     cdef int number = 0
     PyObject_GC_UnTrack(<PyObject *>node)
@@ -1791,21 +1832,44 @@ def attach(inputs, result, backward, str label, Level level=None):
     node.label, node.backward, node.level = label, backward, level
     PyObject_GC_Track(<PyObject *>node)
     number_node(node)
-    results = list(result) if isinstance(result, (tuple, list)) else [result]
     node.output_count = len(results)
     node.shapes = [(shape_of(item), dtype_of(item)) if is_tensor(<PyObject *>item) else None for item in results]
-    items = []
     for item in results:
-        if is_tensor(<PyObject *>item) and is_inexact(<Tensor>item):
-            if level is not None:
-                item = wrap(<Tensor>item, <ReverseLevel>level, node, number)
+        if is_tensor(<PyObject *>item) and is_inexact(<Tensor>item) and (constants is None or not constants[number]):
+            tensor = <Tensor>item
+            if level is None or any([one is item for one in dirty]):
+                set_node(tensor, level, node, number)
+                if tensor.origin is not None:
+                    tensor.generation = generation_of(<Tensor>tensor.origin, level)
             else:
-                tensor = <Tensor>item
-                tensor.autograd, tensor.number = node, number
-                tensor.keys |= AUTOGRAD_BIT
+                item = wrap(tensor, <ReverseLevel>level, node, number)
         items.append(item)
         number += 1
-    return rebuilt(result, items) if isinstance(result, (tuple, list)) else items[0]
+    return tuple(items)
+
+
+def with_record(Tensor tensor not None, Node node not None, int number):
+    """A kept result of *node*, as part of the record again."""
+    cdef Tensor alias = alias_of(tensor)
+    alias.autograd, alias.number = node, number
+    alias.keys |= AUTOGRAD_BIT
+    return alias
+
+
+def same_memory(Tensor tensor not None):
+    """Another header over a tensor's memory, with what it keeps."""
+    cdef Tensor alias = alias_of(tensor)
+    alias.keys, alias.autograd, alias.number = tensor.keys, tensor.autograd, tensor.number
+    return alias
+
+
+def check_dirty(str label, Tensor tensor not None):
+    """Refuse the write of a leaf, or of a view."""
+    if tensor.keys & AUTOGRAD_BIT and isinstance(tensor.autograd, Leaf):
+        raise errors.DerivativeError(f"{label}: a leaf that requires a gradient is written in place")
+    if tensor.origin is not None:
+        raise errors.DerivativeError(f"{label}: mark_dirty takes arrays that are no views")
+    mark_written(tensor, None)
 
 
 # ---------------------------------------------------------------------- what Python sees: transforms of functions
@@ -1846,3 +1910,6 @@ def pull_back(ReverseLevel level not None, outputs, cotangents, inputs, bint ret
         grads.append(leaf.grad)
         leaf.grad = None
     return grads
+
+
+install()       # before the operators are declared: each then has the Autograd key from the start

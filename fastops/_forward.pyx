@@ -118,6 +118,11 @@ cdef object process_forward(Level level, Operator op, PyObject **arguments):
     if target is not None:
         return write(level, op, rule, arguments, values, tangents, target)
     result = call_bound(op, values)
+    if rule is not None and rule.custom is not None:
+        if not inexact(result) or all([tangent is None for tangent in tangents]):
+            return result
+        args, kwargs = python_arguments(op, values)
+        return dressed(level, result, rule.custom.push(args, kwargs, result, tangents[:op.positional_count]))
     if rule is None:
         if inexact(result):
             raise errors.DerivativeError(

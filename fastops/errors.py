@@ -51,3 +51,7 @@ class NoDerivativeError(DerivativeError):
 
 class EscapeError(RuntimeError, ValueError):
     """A tensor is used outside the transformed function in which it was computed."""
+
+
+class AliasError(RuntimeError, ValueError):
+    """A result shares memory with an argument or another result, where it must not."""

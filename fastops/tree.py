@@ -4,8 +4,6 @@ Dicts, lists, tuples, named tuples, dataclasses and classes that are registered 
 everything else is a leaf. JAX calls these pytrees: https://docs.jax.dev/en/latest/pytrees.html
 """
 
-import dataclasses
-
 _registered = {}        # class -> (flatten: value -> (children, context), unflatten: (context, children) -> value)
 
 
@@ -76,8 +74,9 @@ def _opened(tree):
         return kind, (keys, getattr(tree, "default_factory", None)), [tree[key] for key in keys]
     if isinstance(tree, (list, tuple)) and kind.__module__ != "builtins":
         return kind, None, tuple(tree)
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = tuple(field.name for field in dataclasses.fields(tree))
+    if hasattr(kind, "__dataclass_fields__"):       # as the module dataclasses marks them, which is long to import
+        from dataclasses import fields
+        names = tuple(field.name for field in fields(tree))
         return kind, names, [getattr(tree, name) for name in names]
     return None
 

@@ -7,7 +7,7 @@ import pytest
 
 import fastops as fo
 from fastops import registry
-from fastops.library import check_signature
+from fastops.libraries import check_signature
 from fastops.testing import LAWS, as_meta, as_tensors, check_op, results_of
 
 fo.special.erf      # declares the special functions

@@ -1,11 +1,13 @@
 """Whether calls are recorded for derivatives: per thread, as context managers and decorators."""
 
 import functools
-import inspect
 
 from fastops import _autograd as engine
 from fastops import dispatch
 from fastops._dispatch import DispatchKeySet
+
+
+GENERATOR = 0x20        # inspect.CO_GENERATOR, of a module that is long to import
 
 
 class GradMode:
@@ -26,7 +28,7 @@ class GradMode:
         return type(self)()
 
     def __call__(self, function):
-        if inspect.isgeneratorfunction(function):
+        if getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR:
             @functools.wraps(function)
             def steps(*args, **kwargs):
                 generator = function(*args, **kwargs)

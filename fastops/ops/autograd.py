@@ -201,4 +201,3 @@ def expand(g, rank, axis, keepdims):
 engine.set_structural(scale=scale, add=add, negative=negative, conj=conj, fit=fit, expand=expand, sum=sum, zeros_like=zeros_like,
                       zeros=zeros, region=region, placed=overlaid, copy=copy, broadcast_to=broadcast_to, detach=detach,
                       with_options=with_options, stack=stack, astype=astype, setitem=setitem, scattered=scattered, asarray=asarray)
-engine.install()
