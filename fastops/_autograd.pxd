@@ -39,4 +39,5 @@ cdef object call_with_values(Formula formula, list values, object cotangent)
 cdef object scaled(object cotangent, object factor)
 cpdef object structural(str name)
 cdef Tensor alias_of(Tensor tensor)
+cdef Tensor beneath(Tensor tensor, Level level)
 cdef bint is_inexact(Tensor tensor) noexcept

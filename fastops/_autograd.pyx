@@ -479,6 +479,18 @@ cdef uint64_t generation_of(Tensor origin, Level level) noexcept:
     return 0
 
 
+cdef Tensor beneath(Tensor tensor, Level level):
+    # What the tensor is below a level that it enters.
+    cdef Tensor primal = snapshot(tensor), origin
+    if tensor.origin is not None:
+        origin = <Tensor>tensor.origin
+        if origin.keys & FRONT_BIT and (<Tracer>origin.autograd).level is level:
+            origin = (<Tracer>origin.autograd).primal
+        primal.origin = origin
+        primal.generation = tensor.generation
+    return primal
+
+
 cdef int set_node(Tensor tensor, Level level, Node node, int number) except -1:
     # Give a tensor that is there already the record of a new value.
     cdef ReverseTracer tracer
@@ -491,10 +503,7 @@ cdef int set_node(Tensor tensor, Level level, Node node, int number) except -1:
     if tensor.keys & FRONT_BIT and (<Tracer>tensor.autograd).level is level:
         primal = (<Tracer>tensor.autograd).primal
     else:                               # it enters this level now: what it was stays beneath
-        primal = alias_of(tensor)
-        primal.keys = tensor.keys
-        primal.autograd = tensor.autograd
-        primal.number = tensor.number
+        primal = beneath(tensor, level)
     tracer = ReverseTracer.__new__(ReverseTracer)
     tracer.level, tracer.primal, tracer.node, tracer.number = level, primal, node, number
     tensor.keys = (tensor.keys & BACKEND_BITS) | FRONT_BIT
@@ -902,6 +911,7 @@ cdef Node begin_node(Derivative rule, PyObject **arguments, PyObject **values, R
             if lists:
                 node.spans.append(-1)
             add_edge(node, value, level)
+    number_node(node)                   # after the records of views that were made for it
     for slot in range(rule.value_count):
         if not rule.users[slot] & wanted or rule.kinds[slot] == RESULT or rule.kinds[slot] == RESULT_SHAPE:
             continue
@@ -1052,12 +1062,12 @@ cdef int rebase(Operator op, Tensor target, Node node, ReverseLevel level, Py_ss
     if target.rank > 4:
         node.shapes = [(shape_of(target), dtype_of(target))]
     if target.origin is None:
-        if generation_of(target, level) == 0 and sharers > (1 if level is None else 1) and target.storage.owner == NULL:
+        if generation_of(target, level) == 0 and sharers > 1:
             raise_shared(op, target)
         set_node(target, level, node, 0)
         return 0
     origin = <Tensor>target.origin
-    if generation_of(origin, level) == 0 and sharers > 2 and origin.storage.owner == NULL:
+    if generation_of(origin, level) == 0 and sharers > 2:
         raise_shared(op, target)
     if not is_inexact(origin):
         raise errors.DerivativeError(f"{op}: the array is a view of one of dtype {dtype_of(origin)}, which has no derivative")
@@ -1858,9 +1868,7 @@ def with_record(Tensor tensor not None, Node node not None, int number):
 
 def same_memory(Tensor tensor not None):
     """Another header over a tensor's memory, with what it keeps."""
-    cdef Tensor alias = alias_of(tensor)
-    alias.keys, alias.autograd, alias.number = tensor.keys, tensor.autograd, tensor.number
-    return alias
+    return snapshot(tensor)
 
 
 def check_dirty(str label, Tensor tensor not None):

@@ -5,10 +5,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from fastops._autograd cimport (CONSTANT, Derivative, Formula, PARTIAL, TRANSPOSE, WEIGHTS, alias_of, call_with_values, derivative_of,
+from fastops._autograd cimport (CONSTANT, Derivative, Formula, PARTIAL, TRANSPOSE, WEIGHTS, alias_of, beneath, call_with_values, derivative_of,
                                 is_inexact, scaled, structural, value_of)
 from fastops._convert cimport Parameter
-from fastops._dispatch cimport (BACKEND_BITS, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, TRANSFORM_FRONT, call_bound,
+from fastops._dispatch cimport (BACKEND_BITS, CPU, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, TRANSFORM_FRONT, call_bound, finish_layout, new_view,
                                 is_tensor, python_arguments)
 
 from fastops import _autograd, errors
@@ -131,7 +131,7 @@ cdef object process_forward(Level level, Operator op, PyObject **arguments):
         return result
     if rule.refusal is not None and inexact(result):
         raise errors.NoDerivativeError(f"{op} has no derivative: {rule.refusal}. Use x.detach() where none is wanted")
-    return dressed(level, result, result_tangent(op, rule, values, tangents, result))
+    return of_origin(op, arguments, values, result, dressed(level, result, result_tangent(op, rule, values, tangents, result)))
 
 
 cdef bint inexact(object result):
@@ -149,6 +149,21 @@ cdef object dressed(Level level, object result, object tangent):
         return result
     items = [dressed(level, item, one) for item, one in zip(result, tangent)]
     return items if type(result) is list else tuple(items) if type(result) is tuple else type(result)(*items)
+
+
+cdef object of_origin(Operator op, PyObject **arguments, PyObject **values, object result, object made):
+    # A view of an argument's primal is a view of the argument.
+    cdef Tensor origin
+    cdef int position
+    if made is result or not is_tensor(<PyObject *>result) or (<Tensor>result).origin is None:
+        return made
+    for position in range(op.parameter_count):
+        if arguments[position] != NULL and arguments[position] != values[position] and is_tensor(arguments[position]):
+            if (<Tensor>values[position]).storage == (<Tensor>result).storage:
+                origin = <Tensor>arguments[position]
+                (<Tensor>made).origin = origin if origin.origin is None else origin.origin
+                break
+    return made
 
 
 cdef object zeros(object value):
@@ -211,10 +226,7 @@ cdef object result_tangent(Operator op, Derivative rule, PyObject **values, list
     for formula in active:
         tangent = tangents[formula.parameter]
         if formula.kind == CONSTANT:
-            part = scaled(tangent, formula.constant)
-            if part is tangent:         # it may be written later, when the result is
-                part = structural("copy")(part)
-            sum_ = added(sum_, part)
+            sum_ = added(sum_, scaled(tangent, formula.constant))
             continue
         if needed is None:
             needed = [value_of(rule, slot, values, result) for slot in range(rule.value_count)]
@@ -230,6 +242,8 @@ cdef object result_tangent(Operator op, Derivative rule, PyObject **values, list
         sum_ = added(sum_, transpose(rule, transposed, needed, tangents, result))
     if is_tensor(<PyObject *>sum_):
         sum_ = like(sum_, result)
+        if any([sum_ is tangent for tangent in tangents]):
+            sum_ = structural("copy")(sum_)         # a write into the result is to leave the argument's alone
     return sum_
 
 
@@ -279,6 +293,35 @@ cdef object transpose(Derivative rule, list formulas, list needed, list tangents
     return tuple(pulled) if several else pulled[0]
 
 
+cdef int raise_shared(Operator op) except -1:
+    raise errors.DerivativeError(f"{op}: a value with a tangent is written into an array whose memory other arrays share, and those would not know: "
+                                 "write before the views are taken")
+
+
+cdef Tensor tangent_of_part(Operator op, Level level, Tensor view, Tensor origin):
+    # A view is written whose origin has no tangent yet: the origin joins too, and the view's tangent is a part of its own.
+    cdef Tensor whole, part
+    cdef bint alike
+    cdef int axis
+    if tangent_of(origin, level) is None:
+        if view.storage.references > 3:
+            raise_shared(op)
+        set_tracer(origin, beneath(origin, level), level, zeros(origin))
+    whole = <Tensor>tangent_of(origin, level)
+    alike = whole.keys == <uint64_t>1 << CPU and whole.element == view.element
+    for axis in range(origin.rank):
+        alike = alike and (whole.steps[axis] == origin.steps[axis] or origin.sizes[axis] == 1)
+    if not alike:
+        raise errors.DerivativeError(f"{op}: a value with a tangent is written into a view whose origin lies otherwise in memory than its tangent; "
+                                     "write into the array itself")
+    part = new_view(whole, view.rank)
+    memcpy(part.sizes, view.sizes, view.rank * sizeof(Py_ssize_t))
+    memcpy(part.steps, view.steps, view.rank * sizeof(Py_ssize_t))
+    part.data = whole.data + (view.data - origin.data)
+    finish_layout(part)
+    return part
+
+
 cdef object write(Level level, Operator op, Derivative rule, PyObject **arguments, PyObject **values, list tangents, Tensor target):
     # A write: the tangent is written too, where the target has one, or the target joins the level.
     cdef PyObject *changed[MAXIMUM_PARAMETERS]
@@ -297,13 +340,14 @@ cdef object write(Level level, Operator op, Derivative rule, PyObject **argument
     if not is_inexact(target):
         raise errors.DerivativeError(f"{op}: an array of dtype {target.dtype} cannot hold values that have a derivative")
     joined = target.keys & FRONT_BIT != 0 and (<Tracer>target.autograd).level is level
-    if not joined and target.origin is not None:
-        raise errors.DerivativeError(f"{op}: a value with a tangent is written into a view of an array without; write into the array itself")
     setitem = structural("setitem")
     primal, held = parts(level, target)
     if not joined:
-        primal = alias_of(target)
-        (<Tensor>primal).keys, (<Tensor>primal).autograd, (<Tensor>primal).number = target.keys, target.autograd, target.number
+        if target.origin is None and target.storage.references > 1:
+            raise_shared(op)
+        primal = beneath(target, level)
+        if target.origin is not None:
+            held = tangent_of_part(op, level, target, <Tensor>target.origin)
     if out >= 0:                        # op(x, ..., out=x): computed aside, so that the formulas see what x was
         for position in range(op.parameter_count):
             changed[position] = values[position] if position != out else NULL
