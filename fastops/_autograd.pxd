@@ -8,6 +8,8 @@ from fastops._dispatch cimport Level, Operator, Tensor, Tracer
 cdef enum Limit:
     MOST_VALUES = 14            # that the formulas of one operator use
 
+ctypedef object (*CustomRecord)(object custom, Operator op, PyObject **arguments, PyObject **values, object result, Level level)
+
 cdef enum FormulaKind:
     CONSTANT, PARTIAL, WEIGHTS, TRANSPOSE
 
@@ -24,6 +26,7 @@ cdef class Derivative:
     cdef readonly bint linear, multilinear
     cdef readonly object refusal, composition
     cdef readonly object smooth, hermitian, determined, custom      # for the laws, see fastops.derivatives
+    cdef CustomRecord record_custom     # for custom
     cdef list formulas
     cdef int value_count
     cdef int kinds[14]          # of each value, see ValueKind
@@ -34,6 +37,8 @@ cdef class Derivative:
     cdef int first_option       # where, dtype and casting of an elementwise operator; -1 without
 
 cdef Derivative derivative_of(Operator op)
+cdef object attach_one_result(list leaves, Tensor result, object backward, str label, Level level)
+cdef bint takes_part(PyObject *value, Level level) noexcept
 cdef object value_of(Derivative derivative, int slot, PyObject **values, object result)
 cdef object call_with_values(Formula formula, list values, object cotangent)
 cdef object scaled(object cotangent, object factor)

@@ -822,11 +822,7 @@ cdef object run_custom(Operator op, Derivative rule, PyObject **arguments, PyObj
     result = run_below(op, arguments, keys) if level is None else run_outside(op, values, level)
     if not taking or not any_inexact(result):
         return result
-    args, kwargs = python_arguments(op, arguments)
-    if level is None:
-        return rule.custom.record(args, kwargs, args, kwargs, result, None)
-    lower_args, lower_kwargs = python_arguments(op, values)
-    return rule.custom.record(args, kwargs, lower_args, lower_kwargs, result, level)
+    return rule.record_custom(rule.custom, op, arguments, values, result, level)
 
 
 cdef Tensor written_argument(Operator op, PyObject **arguments):
@@ -1858,6 +1854,25 @@ def attach(inputs, results, backward, str label, Level level=None, dirty=(), con
     return tuple(items)
 
 
+cdef object attach_one_result(list leaves, Tensor result, object backward, str label, Level level):
+    # attach() for one result that is no argument.
+    cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
+    PyObject_GC_UnTrack(<PyObject *>node)
+    take_space(node, PyList_GET_SIZE(<PyObject *>leaves), 0)
+    for value in leaves:
+        add_edge(node, <PyObject *>value, level)
+    node.label, node.backward, node.level = label, backward, level
+    PyObject_GC_Track(<PyObject *>node)
+    number_node(node)
+    note_result(node, result)
+    if result.rank > 4:
+        node.shapes = [(shape_of(result), dtype_of(result))]
+    if level is not None:
+        return wrap(result, <ReverseLevel>level, node, 0)
+    set_node(result, None, node, 0)
+    return result
+
+
 def with_record(Tensor tensor not None, Node node not None, int number):
     """A kept result of *node*, as part of the record again."""
     cdef Tensor alias = alias_of(tensor)
@@ -1887,6 +1902,32 @@ def trace(ReverseLevel level not None, Tensor primal not None):
     cdef Leaf leaf = new_leaf(primal)
     leaf.level = level
     return wrap(primal, level, leaf, 0)
+
+
+def differentiate(label, function, args, kwargs, int position):
+    """``function(*args, **kwargs)`` with the argument at *position*, a Tensor, traced: (what it returned, its primal, the cotangent).
+
+    The cotangent is None where what was returned is not one real floating-point number, or nothing arrives.
+    """
+    cdef ReverseLevel level = ReverseLevel()
+    cdef ThreadState *thread = thread_state()
+    cdef Tensor traced, result, ones
+    cdef list given = list(args)
+    level.label = label, function
+    traced = trace(level, <Tensor>given[position])
+    given[position] = traced
+    thread.no_grad = 0
+    try:
+        value = function(*given, **kwargs)
+    finally:
+        thread.no_grad = level.outer_no_grad
+        level.close()
+    if not is_tensor(<PyObject *>value):
+        return value, value, None
+    result = <Tensor>lower(value, level)
+    if result.rank != 0 or result.element.kind != c"f":
+        return value, result, None
+    return value, result, pull_back(level, (value,), (_structural["ones_like"](result),), (traced,), False)[0]
 
 
 def lowered(Level level not None, value):

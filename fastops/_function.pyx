@@ -8,12 +8,16 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from fastops._autograd cimport alias_of, is_inexact, structural
+from fastops._autograd cimport Derivative, alias_of, attach_one_result, is_inexact, structural, takes_part
+from fastops._convert cimport Parameter
 from fastops._dispatch cimport Level, Operator, Tensor, ThreadState, Tracer, is_tensor, thread_state
 
 from fastops import _autograd, _forward, errors
 from fastops._autograd import ReverseLevel, attach, belongs, lowered, pull_back, trace
 from fastops._forward import ForwardLevel, dual, parts
+
+cdef extern from "Python.h":
+    object PyObject_Vectorcall(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *keywords)
 
 cdef enum:
     AUTOGRAD_BIT = 1 << 10
@@ -86,8 +90,13 @@ cdef class Context:
 
     cdef int seal(self, results, inputs) except -1:
         # Take what is to be saved; a result under a header without a record, lest it and the record keep each other.
-        cdef list flat = list(results) if isinstance(results, (tuple, list)) else [results]
+        cdef list flat
         cdef Py_ssize_t place
+        attributes = (<object>self).__dict__
+        if self.to_save is None and not attributes:
+            self.saved = []
+            return 0
+        flat = list(results) if isinstance(results, (tuple, list)) else [results]
         self.saved, self.versions, self.results = [], [], []
         for value in self.to_save or ():
             position = -1
@@ -102,7 +111,6 @@ cdef class Context:
             self.versions.append(0 if value is None else (<Tensor>value).storage.version)
             self.results.append(position)
         self.to_save = None
-        attributes = (<object>self).__dict__
         for name, value in list(attributes.items()) if attributes else ():
             if is_tensor(<PyObject *>value) and is_inexact(<Tensor>value) and not is_given(value, inputs):
                 if any([one is value for one in flat]):
@@ -316,20 +324,25 @@ cdef class OperatorRule:
         self.has_keywords = bool(self.keyword_defaults)
         self.label = op.name()
 
+    def derivative(self):
+        """What the operator's ``derivative`` is, with this for its rule."""
+        cdef Derivative made = Derivative(self.op, {}, custom=self)
+        made.record_custom = record_call
+        return made
+
     def filled(self, args, kwargs):
         """All positional arguments, defaults included, and a dict of all keyword-only ones."""
         cdef Py_ssize_t place
-        if len(args) == len(self.names) and not self.has_keywords:
-            return args, {}
         positional = list(args)
         for place in range(len(positional), len(self.names)):
             positional.append(kwargs.get(self.names[place], self.defaults[place]))
         return tuple(positional), {name: kwargs.get(name, default) for name, default in self.keyword_defaults.items()}
 
-    cdef Context prepare(self, inputs, keywords, result, setup):
+    cdef Context prepare(self, tuple inputs, dict keywords, result, setup):
         cdef Context context = Context.__new__(Context)
         cdef ThreadState *thread = thread_state()
         cdef int no_grad = thread.no_grad
+        cdef PyObject *stack[4]
         context.title = self.label
         if setup is None:
             return context
@@ -338,32 +351,11 @@ cdef class OperatorRule:
             if self.has_keywords:
                 setup(ctx=context, inputs=inputs, keyword_only_inputs=keywords, output=result)
             else:
-                setup(ctx=context, inputs=inputs, output=result)
+                stack[0], stack[1], stack[2] = <PyObject *>context, <PyObject *>inputs, <PyObject *>result
+                PyObject_Vectorcall(<PyObject *>setup, stack, 0, <PyObject *>SETUP_NAMES)
         finally:
             thread.no_grad = no_grad
         return context
-
-    def record(self, args, kwargs, lower_args, lower_kwargs, result, Level level):
-        """The result of a call with its record: *args* as given, *lower_args* as they are beneath the level."""
-        cdef Context context
-        given, keywords = self.filled(args, kwargs)
-        inputs, lower_keywords = (given, keywords) if lower_args is args else self.filled(lower_args, lower_kwargs)
-        for name, value in keywords.items():
-            if requires(value, level):
-                raise errors.DerivativeError(f"{self.label}: the keyword-only array {name!r} requires a gradient, but formulas give gradients of "
-                                             "positional parameters; pass x.detach(), or make the parameter positional")
-        if self.backward is None and self.jvp is None:
-            formula = _unregistered(self.label)
-            leaves = []
-            flatten(given, leaves)
-            flat = []
-            flatten(result, flat)
-            return shaped(result, iter(attach(leaves, tuple(flat), formula, self.label, level)))
-        context = self.prepare(inputs, lower_keywords, result, self.setup_context)
-        context.needs_input_grad = tuple([needs(value, level) for value in given])
-        context.seal(result, inputs)
-        made = formula_of(self.label, self.current_backward, context, self.names, inputs, result, self.strict)
-        return left(self.label, made, given, result, level)
 
     def current_backward(self, context, *cotangents):
         """The backward function that is registered when the sweep comes."""
@@ -387,6 +379,49 @@ cdef class OperatorRule:
         context.seal(result, inputs)
         made = formula_of(self.label, self.current_backward, context, self.names, inputs, result, self.strict)
         return transposed(made, inputs, result, tangents)
+
+
+cdef tuple SETUP_NAMES = ("ctx", "inputs", "output")
+
+
+cdef object record_call(object custom, Operator op, PyObject **arguments, PyObject **values, object result, Level level):
+    # The result of a call with its record: *arguments* as given, *values* as they are beneath the level.
+    cdef OperatorRule rule = <OperatorRule>custom
+    cdef Context context
+    cdef Formula formula
+    cdef list given = [], inputs = [], wanted = [], leaves = []
+    cdef dict keywords = {}
+    cdef int position
+    cdef bint lists = False
+    for position in range(op.parameter_count):
+        if position < op.positional_count:
+            value = (<Parameter>op.parameters[position]).default if arguments[position] == NULL else <object>arguments[position]
+            given.append(value)
+            inputs.append(value if arguments[position] == NULL else <object>values[position])
+            if type(value) is list or type(value) is tuple:
+                lists = True
+                wanted.append(needs(value, level))
+                flatten(value, leaves)
+            else:
+                wanted.append(takes_part(<PyObject *>value, level))
+                leaves.append(value)
+            continue
+        keywords[(<Parameter>op.parameters[position]).name] = (
+            (<Parameter>op.parameters[position]).default if arguments[position] == NULL else <object>values[position])
+        if arguments[position] != NULL and requires(<object>arguments[position], level):
+            raise errors.DerivativeError(f"{rule.label}: the keyword-only array {(<Parameter>op.parameters[position]).name!r} requires a gradient, but "
+                                         "formulas give gradients of positional parameters; pass x.detach(), or make the parameter positional")
+    if rule.backward is None and rule.jvp is None:
+        flat = []
+        flatten(result, flat)
+        return shaped(result, iter(attach(leaves, tuple(flat), _unregistered(rule.label), rule.label, level)))
+    context = rule.prepare(tuple(inputs), keywords, result, rule.setup_context)
+    context.needs_input_grad = tuple(wanted)
+    context.seal(result, inputs)
+    formula = formula_of(rule.label, rule.current_backward, context, rule.names, inputs, result, rule.strict)
+    if is_tensor(<PyObject *>result) and not context.non_differentiable and not is_given(result, leaves):
+        return attach_one_result(leaves, <Tensor>result, formula, rule.label, level)
+    return left(rule.label, formula, given, result, level)
 
 
 cdef object needs_tangent(object tangent):

@@ -40,7 +40,7 @@ class CustomOpDef(Handle):
         self._hold(operator)
         self._rule = OperatorRule(operator, strict=True)
         if not operator._schema.is_mutable:
-            operator.derivative = Derivative(operator, {}, custom=self._rule)
+            operator.derivative = self._rule.derivative()
         self.__name__, self.__doc__, self.__wrapped__ = name, fn.__doc__, fn
         self._check_device_parameter(device_types)
         self.register_kernel(device_types, fn)
@@ -253,7 +253,7 @@ def _rule_of(operator, lib):
     if isinstance(found, Derivative) and found.custom is not None:
         return found.custom
     rule = OperatorRule(operator)
-    operator.derivative = Derivative(operator, {}, custom=rule)
+    operator.derivative = rule.derivative()
     owner = lib if lib is not None else libraries.keep_library(operator.namespace)
 
     def undo():

@@ -8,7 +8,6 @@ import weakref
 from fastops import _dispatch as machine
 from fastops import errors, registry, schema as schemas
 from fastops._dispatch import DispatchKey, Kernel, Operator
-from fastops.packets import OpOverloadPacket
 
 OWN_NAMESPACES = frozenset({"fastops"})         # a DEF library of these stands already: this package
 RESERVED_NAMESPACES = frozenset({"prim"})

@@ -37,6 +37,12 @@ def _pair(name, value):
 
 def _differentiate(name, function, argnums, has_aux, args, kwargs):
     # The value, aux and gradients of one call.
+    if type(argnums) is int and not has_aux and 0 <= argnums < len(args) and type(args[argnums]) is Tensor and args[argnums].dtype.kind in "fc":
+        value, primal, gradient = engine.differentiate(name, function, args, kwargs, argnums)       # the common case, in C
+        if gradient is None:
+            primal = _number(name, primal)
+            gradient = zeros_like(args[argnums])
+        return primal, None, gradient
     numbers = chosen(name, args, argnums)
     with ReverseLevel() as level:
         level.label = name, function

@@ -15,7 +15,7 @@ from fastops._dispatch import DispatchKey, Tensor, as_tensor
 from fastops._loops import Elementwise, ScaleLoops, as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.derivatives import constant, linear, partials
-from fastops.ops.create import asarray, zeros, zeros_like
+from fastops.ops.create import asarray, ones_like, zeros, zeros_like
 from fastops.ops.elementwise import add, conj, negative
 from fastops.ops.families import with_options
 from fastops.ops.index import choices, getitem, setitem
@@ -198,6 +198,6 @@ def expand(g, rank, axis, keepdims):
     return expand_dims(g, tuple(sorted([place % rank for place in axes]))) if rank else g
 
 
-engine.set_structural(scale=scale, add=add, negative=negative, conj=conj, fit=fit, expand=expand, sum=sum, zeros_like=zeros_like,
+engine.set_structural(scale=scale, add=add, negative=negative, conj=conj, fit=fit, expand=expand, sum=sum, zeros_like=zeros_like, ones_like=ones_like,
                       zeros=zeros, region=region, placed=overlaid, copy=copy, broadcast_to=broadcast_to, detach=detach,
                       with_options=with_options, stack=stack, astype=astype, setitem=setitem, scattered=scattered, asarray=asarray)

@@ -93,6 +93,8 @@ def _restored(value, rank, axis, keepdims):
 
 
 def _sum_transpose(g, x_shape, axis, keepdims, where):
+    if axis is None and where is True:          # one number broadcasts as it is
+        return broadcast_to(g, x_shape)
     return _masked(broadcast_to(_restored(g, len(x_shape), axis, keepdims), x_shape), where)
 
 
