@@ -46,3 +46,8 @@ cpdef object structural(str name)
 cdef Tensor alias_of(Tensor tensor)
 cdef Tensor beneath(Tensor tensor, Level level)
 cdef bint is_inexact(Tensor tensor) noexcept
+cdef int check_read(Operator op, object result) except -1
+
+cdef class ReverseLevel(Level):
+    cdef int outer_no_grad          # whether nothing was recorded around it
+    cdef list leaves

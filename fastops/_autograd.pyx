@@ -420,8 +420,6 @@ cdef Leaf new_leaf(Tensor tensor):
 
 cdef class ReverseLevel(Level):
     """One call of ``grad`` or ``vjp``: tensors of this level carry a ReverseTracer."""
-    cdef int outer_no_grad
-    cdef list leaves
 
     def __cinit__(self):
         cdef ThreadState *thread = thread_state()
@@ -642,7 +640,18 @@ cdef object run_autograd(Kernel kernel, Operator op, PyObject **arguments, uint6
     keys &= ~<uint64_t>AUTOGRAD_BIT
     if thread.no_grad:
         return run_below(op, arguments, keys)
-    return record(op, arguments, arguments, None, keys)
+    result = record(op, arguments, arguments, None, keys)
+    if thread.formula:
+        check_read(op, result)
+    return result
+
+
+cdef int check_read(Operator op, object result) except -1:
+    """Refuse a Python number that a formula makes of an array by which the formula itself is differentiated."""
+    if type(result) is float or type(result) is complex:
+        raise errors.DerivativeError(f"{op}: a formula of a derivative reads a number from an array that it is differentiated by itself; the number "
+                                     "would count as a constant: compute with the array, or take x.detach() if a constant is meant")
+    return 0
 
 
 cdef object run_below(Operator op, PyObject **arguments, uint64_t keys):
@@ -677,7 +686,10 @@ cdef object process_reverse(Level base, Operator op, PyObject **arguments):
             values[position] = <PyObject *>lowered
     if thread_state().no_grad:
         return run_outside(op, values, level)
-    return record(op, arguments, values, level, 0)
+    result = record(op, arguments, values, level, 0)
+    if thread_state().formula:
+        check_read(op, result)
+    return result
 
 
 cdef object lower(object value, Level level):
@@ -731,13 +743,13 @@ cdef object record(Operator op, PyObject **arguments, PyObject **values, Reverse
     cdef object result
     cdef Py_ssize_t sharers = 0
     cdef int position
-    if op.write_mask:
-        target = written_argument(op, arguments)
-    if target is not None and (rule is None or rule.first_option < 0 or arguments[rule.first_option] == NULL):
-        check_target(op, arguments, target, level)
-        sharers = target.storage.references
     if rule is None:
         return run_without_rule(op, arguments, values, level, keys)
+    if op.write_mask:
+        target = written_argument(op, arguments)
+    if target is not None and (rule.first_option < 0 or arguments[rule.first_option] == NULL):
+        check_target(op, arguments, target, level)
+        sharers = target.storage.references
     if rule.custom is not None:
         return run_custom(op, rule, arguments, values, level, keys)
     if rule.first_option >= 0:
@@ -786,28 +798,56 @@ cdef bint any_inexact(object result) noexcept:
 
 
 cdef object run_without_rule(Operator op, PyObject **arguments, PyObject **values, ReverseLevel level, uint64_t keys):
-    # Nothing is declared: results that could have a derivative get a record which says so when it is asked.
+    # Nothing is declared: what could have a derivative, a result or what was written, gets a record which says so when it is asked.
     cdef object result
-    cdef FunctionNode node
-    cdef int position, edges = 0
+    cdef int position
     cdef bint taking = False
-    for position in range(op.parameter_count):
-        if op.tensor_mask >> position & 1 and takes_part(arguments[position], level):
-            taking = True
-    result = run_below(op, arguments, keys) if level is None else run_outside(op, values, level)
-    if not taking or not any_inexact(result):
-        return result
-    inputs = []
+    cdef list inputs = [], targets = [], sharers
     for position in range(op.parameter_count):
         if op.tensor_mask >> position & 1 and arguments[position] != NULL:
             inputs.append(<object>arguments[position])
+            taking = taking or takes_part(arguments[position], level)
+            if op.write_mask >> position & 1:
+                note_targets(<object>arguments[position], targets)
+    if taking:
+        for target in targets:
+            check_leaf(op, target, level)
+    sharers = [(<Tensor>target).storage.references for target in targets]
+    result = run_below(op, arguments, keys) if level is None else run_outside(op, values, level)
+    if not taking:
+        return result
+    leaves = []
+    for value in inputs:
+        leaves.extend(value if isinstance(value, (tuple, list)) else [value])
+    for target, count in zip(targets, sharers):
+        rebase(op, target, new_function_node(leaves, refusal(op), op._opname, level), level, count)
+    if any_inexact(result) and not (len(targets) == 1 and result is targets[0]):
+        flat = list(result) if isinstance(result, (tuple, list)) else [result]
+        made = attach(leaves, tuple(flat), refusal(op), op._opname, level)
+        return rebuilt(result, list(made)) if isinstance(result, (tuple, list)) else made[0]
+    return result
+
+
+cdef object refusal(Operator op):
+    # What a sweep hears that comes to a call of an operator without a derivative.
+    if op.write_mask:
+        way = "formulas are for operators whose results are new: return the result instead of writing it, call it on x.detach()"
+    else:
+        way = f"register one with fastops.library.register_autograd({op.name()!r}, backward, setup_context=...), call it on x.detach()"
+
     def backward(*cotangents):
-        raise errors.DerivativeError(
-            f"{op} has no derivative: register one with fastops.library.register_autograd({op.name()!r}, backward, "
-            "setup_context=...), or call it on x.detach()")
-    flat = list(result) if isinstance(result, (tuple, list)) else [result]
-    made = attach(inputs, tuple(flat), backward, op._opname, level)
-    return rebuilt(result, list(made)) if isinstance(result, (tuple, list)) else made[0]
+        raise errors.DerivativeError(f"{op} has no derivative: {way}, or under fo.no_grad()")
+    return backward
+
+
+cdef int note_targets(object value, list targets) except -1:
+    if is_tensor(<PyObject *>value):
+        if is_inexact(<Tensor>value):
+            targets.append(value)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            note_targets(item, targets)
+    return 0
 
 
 cdef object run_custom(Operator op, Derivative rule, PyObject **arguments, PyObject **values, ReverseLevel level, uint64_t keys):
@@ -851,6 +891,10 @@ cdef int check_target(Operator op, PyObject **arguments, Tensor target, Level le
                                      "kept; use the result, or write it in with out[...] = result")
     if not is_inexact(target):
         raise errors.DerivativeError(f"{op}: an array of dtype {<object>target.element.dtype} cannot hold values that have a derivative")
+    return check_leaf(op, target, level)
+
+
+cdef int check_leaf(Operator op, Tensor target, Level level) except -1:
     if level is None:
         if target.keys & AUTOGRAD_BIT and isinstance(target.autograd, Leaf):
             raise errors.DerivativeError(f"{op}: a leaf that requires a gradient is written in place; write under fo.no_grad(), "
@@ -1462,6 +1506,7 @@ cdef int visit_function(Sweep sweep, FunctionNode node, object cotangent) except
         if node.edges[edge] == NULL or handed[edge] is None:
             handed[edge] = None
         else:
+            check_real(node, <Node>node.edges[edge], node.numbers[edge], handed[edge])
             handed[edge] = fitted(<Node>node.edges[edge], node.numbers[edge], handed[edge], node)
     if node.hooks is not None and -1 in node.hooks:
         hand_on(sweep, node, handed, given[0] if len(given) == 1 else tuple(given))
@@ -1472,6 +1517,15 @@ cdef int visit_function(Sweep sweep, FunctionNode node, object cotangent) except
     if not sweep.retain:
         node.freed = True
         node.backward = None
+    return 0
+
+
+cdef int check_real(Node node, Node source, int number, object cotangent) except -1:
+    if is_tensor(<PyObject *>cotangent) and (<Tensor>cotangent).element.kind == c"c":
+        dtype = machine_dtype(source.code) if source.shapes is None else source.shapes[number][1]
+        if dtype.kind != "c":
+            raise errors.DerivativeError(f"{node.name()}: the gradient of an argument of dtype {dtype} is complex, {(<Tensor>cotangent).dtype}: "
+                                         "give its real part")
     return 0
 
 
@@ -1821,23 +1875,28 @@ cdef object leading_to(list roots, dict targets):
     return leading
 
 
+cdef FunctionNode new_function_node(list leaves, object backward, str label, Level level):
+    cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
+    PyObject_GC_UnTrack(<PyObject *>node)
+    take_space(node, PyList_GET_SIZE(<PyObject *>leaves), 0)
+    for value in leaves:
+        add_edge(node, <PyObject *>value, level)
+    node.label, node.backward, node.level = label, backward, level
+    PyObject_GC_Track(<PyObject *>node)
+    number_node(node)
+    return node
+
+
 def attach(inputs, results, backward, str label, Level level=None, dirty=(), constants=None):
     """Give *results*, a tuple, a record whose cotangents ``backward(*cotangents)`` computes; returns them as a tuple.
 
     It returns one for each of *inputs* (those that are no tensors included). Those of *dirty* were written: they keep
     their identity. *constants* says which results have no derivative.
     """
-    cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
-    cdef list flat = list(inputs), items = []
+    cdef FunctionNode node = new_function_node(list(inputs), backward, label, level)
+    cdef list items = []
     cdef Tensor tensor
     cdef int number = 0
-    PyObject_GC_UnTrack(<PyObject *>node)
-    take_space(node, len(flat), 0)
-    for value in flat:
-        add_edge(node, <PyObject *>value, level)
-    node.label, node.backward, node.level = label, backward, level
-    PyObject_GC_Track(<PyObject *>node)
-    number_node(node)
     node.output_count = len(results)
     node.shapes = [(shape_of(item), dtype_of(item)) if is_tensor(<PyObject *>item) else None for item in results]
     for item in results:
@@ -1856,14 +1915,7 @@ def attach(inputs, results, backward, str label, Level level=None, dirty=(), con
 
 cdef object attach_one_result(list leaves, Tensor result, object backward, str label, Level level):
     # attach() for one result that is no argument.
-    cdef FunctionNode node = FunctionNode.__new__(FunctionNode)
-    PyObject_GC_UnTrack(<PyObject *>node)
-    take_space(node, PyList_GET_SIZE(<PyObject *>leaves), 0)
-    for value in leaves:
-        add_edge(node, <PyObject *>value, level)
-    node.label, node.backward, node.level = label, backward, level
-    PyObject_GC_Track(<PyObject *>node)
-    number_node(node)
+    cdef FunctionNode node = new_function_node(leaves, backward, label, level)
     note_result(node, result)
     if result.rank > 4:
         node.shapes = [(shape_of(result), dtype_of(result))]

@@ -72,7 +72,7 @@ cdef extern from *:
     typedef struct {
         uint64_t included, excluded;
         PyObject *interpreters, *walk;
-        int depth, levels, no_grad;
+        int depth, levels, no_grad, formula;
     } fastops_thread_state;
 
     /* Whether a product does not fit; *result holds it if it does. A division costs more than all the rest of
@@ -96,6 +96,7 @@ cdef extern from *:
         int depth                   # of the kernel that runs, while a walk is collected
         int levels                  # how many transforms of functions are open in this thread
         int no_grad                 # nonzero: nothing is recorded for derivatives
+        int formula                 # nonzero: a user's formula of a derivative runs
 
 cdef class Tensor:
     cdef char *data

@@ -5,11 +5,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from fastops._autograd cimport (CONSTANT, Derivative, Formula, PARTIAL, TRANSPOSE, WEIGHTS, alias_of, beneath, call_with_values, derivative_of,
+from fastops._autograd cimport (CONSTANT, Derivative, Formula, PARTIAL, TRANSPOSE, WEIGHTS, alias_of, beneath, call_with_values, check_read, derivative_of,
                                 is_inexact, scaled, structural, value_of)
 from fastops._convert cimport Parameter
 from fastops._dispatch cimport (BACKEND_BITS, CPU, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, TRANSFORM_FRONT, call_bound, finish_layout, new_view,
-                                is_tensor, python_arguments)
+                                is_tensor, python_arguments, thread_state)
 
 from fastops import _autograd, errors
 
@@ -115,9 +115,14 @@ cdef object process_forward(Level level, Operator op, PyObject **arguments):
         owned.append(lowered)
         values[position] = <PyObject *>lowered
         tangents[position] = tangent_of(value, level)
+    if rule is None and writes(op, arguments) and not all([tangent is None for tangent in tangents]):
+        raise errors.DerivativeError(f"{op} has no derivative: formulas are for operators whose results are new: return the result instead of "
+                                     "writing it, or call it on x.detach()")
     if target is not None:
         return write(level, op, rule, arguments, values, tangents, target)
     result = call_bound(op, values)
+    if thread_state().formula:
+        check_read(op, result)
     if rule is not None and rule.custom is not None:
         if not inexact(result) or all([tangent is None for tangent in tangents]):
             return result
@@ -132,6 +137,15 @@ cdef object process_forward(Level level, Operator op, PyObject **arguments):
     if rule.refusal is not None and inexact(result):
         raise errors.NoDerivativeError(f"{op} has no derivative: {rule.refusal}. Use x.detach() where none is wanted")
     return of_origin(op, arguments, values, result, dressed(level, result, result_tangent(op, rule, values, tangents, result)))
+
+
+cdef bint writes(Operator op, PyObject **arguments):
+    # Whether anything that could have a tangent is written.
+    cdef int position
+    for position in range(op.parameter_count):
+        if op.write_mask >> position & 1 and arguments[position] != NULL and inexact(<object>arguments[position]):
+            return True
+    return False
 
 
 cdef bint inexact(object result):

@@ -8,12 +8,12 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from fastops._autograd cimport Derivative, alias_of, attach_one_result, is_inexact, structural, takes_part
+from fastops._autograd cimport Derivative, ReverseLevel, alias_of, attach_one_result, is_inexact, structural, takes_part
 from fastops._convert cimport Parameter
 from fastops._dispatch cimport Level, Operator, Tensor, ThreadState, Tracer, is_tensor, thread_state
 
 from fastops import _autograd, _forward, errors
-from fastops._autograd import ReverseLevel, attach, belongs, lowered, pull_back, trace
+from fastops._autograd import attach, belongs, lowered, pull_back, trace
 from fastops._forward import ForwardLevel, dual, parts
 
 cdef extern from "Python.h":
@@ -88,8 +88,9 @@ cdef class Context:
     cdef str label(self):
         return self.title or "the function"
 
-    cdef int seal(self, results, inputs) except -1:
-        # Take what is to be saved; a result under a header without a record, lest it and the record keep each other.
+    cdef int seal(self, results, inputs, bint plain) except -1:
+        # Take what is to be saved. Where results get their record themselves (*plain*, no transform around), a kept one
+        # goes under a header without it, lest it and the record keep each other.
         cdef list flat
         cdef Py_ssize_t place
         attributes = (<object>self).__dict__
@@ -103,20 +104,35 @@ cdef class Context:
             if value is not None:
                 for place in range(len(flat)):
                     if flat[place] is value:
-                        position, value = place, alias_of(<Tensor>value)
+                        position = place
                         break
-                if position < 0 and not is_given(value, inputs):
+                if plain and position < 0 and not is_given(value, inputs):
                     self.smuggled = True
+                if position >= 0 and plain:
+                    value = alias_of(<Tensor>value)
+                else:
+                    position = -1
             self.saved.append(value)
             self.versions.append(0 if value is None else (<Tensor>value).storage.version)
             self.results.append(position)
         self.to_save = None
-        for name, value in list(attributes.items()) if attributes else ():
+        for name, value in list(attributes.items()) if attributes and plain else ():
             if is_tensor(<PyObject *>value) and is_inexact(<Tensor>value) and not is_given(value, inputs):
                 if any([one is value for one in flat]):
                     attributes[name] = alias_of(<Tensor>value)
                 self.smuggled = True
         return 0
+
+
+cdef object asked(object function, Context context, object values):
+    # A user's formula: numbers that it reads from arrays are watched.
+    cdef ThreadState *thread = thread_state()
+    cdef int formula = thread.formula
+    thread.formula = 1
+    try:
+        return function(context, *values)
+    finally:
+        thread.formula = formula
 
 
 cdef bint is_given(object value, object inputs):
@@ -172,7 +188,7 @@ cdef class Formula:
         if all([one is None for one in cotangents]):
             grads = [None] * len(self.structure)
         else:
-            grads = self.backward(context, *given)
+            grads = asked(self.backward, context, given)
         return self.checked(grads)
 
     def bind(self, record):
@@ -265,13 +281,16 @@ cdef object fact_of(object value):
     return [fact_of(item) for item in value] if isinstance(value, list) else None
 
 
-cdef Formula formula_of(str label, object backward, Context context, object names, object inputs, object results, bint strict):
+cdef Formula formula_of(str label, object backward, Context context, object names, object inputs, object results, bint strict, uint64_t mask):
+    # *mask*: which parameters take tensors; a list of anything else is a value like others.
     cdef Formula formula = Formula.__new__(Formula)
     formula.label, formula.backward, formula.context, formula.names, formula.strict = label, backward, context, names, strict
     cdef list structure = [], tensors = []
+    cdef int position = 0
     for value in inputs:
         tensors.append(is_tensor(<PyObject *>value))
-        structure.append(len(value) if type(value) is list or type(value) is tuple else None)
+        structure.append(len(value) if mask >> position & 1 and (type(value) is list or type(value) is tuple) else None)
+        position += 1
     formula.structure, formula.shapes = tuple(structure), tensors
     formula.facts = [fact_of(results)] if not isinstance(results, tuple) else [fact_of(value) for value in results]
     return formula
@@ -302,6 +321,9 @@ cdef object shaped(object like, object values):
 
 
 # ----------------------------------------------------------------------- operators with register_autograd
+
+cdef uint64_t ANY = ~<uint64_t>0
+
 
 cdef class OperatorRule:
     """What ``register_autograd`` and ``register_jvp`` say of an operator; called where a call of it is recorded."""
@@ -338,7 +360,9 @@ cdef class OperatorRule:
             positional.append(kwargs.get(self.names[place], self.defaults[place]))
         return tuple(positional), {name: kwargs.get(name, default) for name, default in self.keyword_defaults.items()}
 
-    cdef Context prepare(self, tuple inputs, dict keywords, result, setup):
+    cdef Context prepare(self, tuple inputs, dict keywords, result, setup, int no_grad_inside):
+        # Where a transform is around, what setup_context computes is computed one level below, and part of what levels
+        # further out differentiate; elsewhere nothing is recorded.
         cdef Context context = Context.__new__(Context)
         cdef ThreadState *thread = thread_state()
         cdef int no_grad = thread.no_grad
@@ -346,7 +370,7 @@ cdef class OperatorRule:
         context.title = self.label
         if setup is None:
             return context
-        thread.no_grad = 1
+        thread.no_grad = no_grad_inside
         try:
             if self.has_keywords:
                 setup(ctx=context, inputs=inputs, keyword_only_inputs=keywords, output=result)
@@ -355,6 +379,8 @@ cdef class OperatorRule:
                 PyObject_Vectorcall(<PyObject *>setup, stack, 0, <PyObject *>SETUP_NAMES)
         finally:
             thread.no_grad = no_grad
+        if context.dirty:
+            raise errors.DerivativeError(f"{self.label}: mark_dirty is for autograd.Function; an operator says in its schema, or in mutates_args, what it writes")
         return context
 
     def current_backward(self, context, *cotangents):
@@ -369,15 +395,16 @@ cdef class OperatorRule:
         inputs, keywords = self.filled(args, kwargs)
         tangents = list(tangents) + [None] * (len(inputs) - len(tangents))
         if self.jvp is not None:
-            context = self.prepare(inputs, keywords, result, self.jvp_setup if self.jvp_setup is not None else self.setup_context)
+            context = self.prepare(inputs, keywords, result, self.jvp_setup if self.jvp_setup is not None else self.setup_context,
+                                   thread_state().no_grad)
             context.needs_input_grad = tuple([needs_tangent(tangent) for tangent in tangents])
-            return self.jvp(context, *tangents)
+            return asked(self.jvp, context, tangents)
         if self.backward is None:
             raise _unregistered(self.label)()
-        context = self.prepare(inputs, keywords, result, self.setup_context)
+        context = self.prepare(inputs, keywords, result, self.setup_context, thread_state().no_grad)
         context.needs_input_grad = tuple([needs_tangent(tangent) for tangent in tangents])
-        context.seal(result, inputs)
-        made = formula_of(self.label, self.current_backward, context, self.names, inputs, result, self.strict)
+        context.seal(result, inputs, False)
+        made = formula_of(self.label, self.current_backward, context, self.names, inputs, result, self.strict, self.op.tensor_mask)
         return transposed(made, inputs, result, tangents)
 
 
@@ -392,14 +419,12 @@ cdef object record_call(object custom, Operator op, PyObject **arguments, PyObje
     cdef list given = [], inputs = [], wanted = [], leaves = []
     cdef dict keywords = {}
     cdef int position
-    cdef bint lists = False
     for position in range(op.parameter_count):
         if position < op.positional_count:
             value = (<Parameter>op.parameters[position]).default if arguments[position] == NULL else <object>arguments[position]
             given.append(value)
             inputs.append(value if arguments[position] == NULL else <object>values[position])
-            if type(value) is list or type(value) is tuple:
-                lists = True
+            if op.tensor_mask >> position & 1 and (type(value) is list or type(value) is tuple):
                 wanted.append(needs(value, level))
                 flatten(value, leaves)
             else:
@@ -415,10 +440,10 @@ cdef object record_call(object custom, Operator op, PyObject **arguments, PyObje
         flat = []
         flatten(result, flat)
         return shaped(result, iter(attach(leaves, tuple(flat), _unregistered(rule.label), rule.label, level)))
-    context = rule.prepare(tuple(inputs), keywords, result, rule.setup_context)
+    context = rule.prepare(tuple(inputs), keywords, result, rule.setup_context, 1 if level is None else (<ReverseLevel>level).outer_no_grad)
     context.needs_input_grad = tuple(wanted)
-    context.seal(result, inputs)
-    formula = formula_of(rule.label, rule.current_backward, context, rule.names, inputs, result, rule.strict)
+    context.seal(result, inputs, level is None)
+    formula = formula_of(rule.label, rule.current_backward, context, rule.names, inputs, result, rule.strict, op.tensor_mask)
     if is_tensor(<PyObject *>result) and not context.non_differentiable and not is_given(result, leaves):
         return attach_one_result(leaves, <Tensor>result, formula, rule.label, level)
     return left(rule.label, formula, given, result, level)
@@ -437,13 +462,12 @@ def _unregistered(label):
 
 cdef object transposed(Formula formula, object inputs, object result, object tangents):
     # The backward function is linear in the cotangents: differentiated by them, with tangents for cotangents, it is turned around.
-    cdef list leaves = [], given = [], flat = [], traced = []
+    cdef list given = [], flat = [], traced = []
     zeros = structural("zeros_like")
     fit = structural("fit")
-    for value, tangent in zip(inputs, tangents):
-        flatten(value, leaves)
-        if isinstance(value, (list, tuple)) and tangent is None:
-            given.extend([None] * len(value))
+    for length, tangent in zip(formula.structure, tangents):
+        if length is not None and tangent is None:
+            given.extend([None] * length)
         else:
             flatten(tangent, given)
     flatten(result, flat)
@@ -454,7 +478,7 @@ cdef object transposed(Formula formula, object inputs, object result, object tan
         for value in flat:
             traced.append(trace(level, zeros(value)) if is_tensor(<PyObject *>value) and is_inexact(<Tensor>value) else None)
         arranged = shaped(list_of(result), iter(traced))
-        grads = formula.checked(formula.backward(formula.context, *arranged))
+        grads = formula.checked(asked(formula.backward, formula.context, arranged))
         outputs, cotangents = [], []
         for grad, tangent in zip(grads, given):
             if grad is not None and tangent is not None and belongs(level, grad):
@@ -498,12 +522,18 @@ def apply_function(cls, args):
             return level_apply(cls, args, level)
     recording = not thread.no_grad and any([requires(value, level) for value in args])
     inner = tuple([lowered(level, value) for value in args]) if level is not None else args
-    context, result = run_forward(cls, inner, level is not None, recording)
+    outside = thread.no_grad
+    if level is not None:
+        thread.no_grad = (<ReverseLevel>level).outer_no_grad
+    try:
+        context, result = run_forward(cls, inner, level is not None)
+    finally:
+        thread.no_grad = outside
     if not recording:
         return result
     context.needs_input_grad = tuple([needs(value, level) for value in args])
-    context.seal(result, inner)
-    formula = formula_of(cls.__name__, cls.backward, context, names_of(cls, len(args)), inner, result, False)
+    context.seal(result, inner, level is None)
+    formula = formula_of(cls.__name__, cls.backward, context, names_of(cls, len(args)), inner, result, False, ANY)
     if context.dirty and level is None:
         for value in context.dirty:
             _autograd.check_dirty(cls.__name__, value)
@@ -519,7 +549,7 @@ cdef object names_of(cls, count):
     return [f"argument {place}" for place in range(count)]
 
 
-cdef object run_forward(cls, inner, bint lower, bint recording):
+cdef object run_forward(cls, inner, bint lower):
     # The forward pass, with setup_context where that is apart; nothing in it is recorded.
     cdef Context context = Context.__new__(Context)
     cdef ThreadState *thread = thread_state()
@@ -535,7 +565,7 @@ cdef object run_forward(cls, inner, bint lower, bint recording):
                 result = cls.forward(*inner)
             finally:
                 thread.no_grad = no_grad
-        thread.no_grad = 1
+        thread.no_grad = no_grad if lower else 1
         try:
             cls.setup_context(context, inner, result)
         finally:
@@ -556,16 +586,16 @@ cdef object function_forward(cls, args, Level level):
     cdef Context context
     cdef list pairs = [parts(level, value) if is_tensor(<PyObject *>value) else (value, None) for value in args]
     inner = tuple([pair[0] for pair in pairs])
-    context, result = run_forward(cls, inner, True, True)
+    context, result = run_forward(cls, inner, True)
     tangents = [pair[1] for pair in pairs]
     if all([tangent is None for tangent in tangents]):
         return result
     context.needs_input_grad = tuple([tangent is not None for tangent in tangents])
-    context.seal(result, inner)
+    context.seal(result, inner, False)
     if cls.jvp is not None:
-        made = cls.jvp(context, *tangents)
+        made = asked(cls.jvp, context, tangents)
     else:
-        formula = formula_of(cls.__name__, cls.backward, context, names_of(cls, len(args)), inner, result, False)
+        formula = formula_of(cls.__name__, cls.backward, context, names_of(cls, len(args)), inner, result, False, ANY)
         made = transposed(formula, inner, result, tangents)
     several = isinstance(result, tuple)
     items = [dual(level, value, tangent) if is_tensor(<PyObject *>value) and is_inexact(<Tensor>value) and tangent is not None

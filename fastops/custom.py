@@ -36,14 +36,25 @@ class CustomOpDef(Handle):
         self._disabled = {}             # device -> how often it is disabled
         self._lib = libraries.Library(namespace, "FRAGMENT")
         self._lib.define(name + schema, tags=tags)
+        self._installed = {}            # key -> Kernel, which go with the library
+        qualname, installed = self._qualname, self._installed
+        self._lib._undo.append(lambda: [registry.unregister(qualname, key, kernel) for key, kernel in list(installed.items())])
         operator = registry.operators[self._qualname]
         self._hold(operator)
         self._rule = OperatorRule(operator, strict=True)
         if not operator._schema.is_mutable:
             operator.derivative = self._rule.derivative()
         self.__name__, self.__doc__, self.__wrapped__ = name, fn.__doc__, fn
-        self._check_device_parameter(device_types)
-        self.register_kernel(device_types, fn)
+        try:
+            self._check_device_parameter(device_types)
+            self.register_kernel(device_types, fn)
+        except BaseException:
+            self._lib._destroy()
+            raise
+
+    def _register(self, key, kernel):
+        self._installed[key] = kernel
+        registry.register(self._qualname, key, kernel)
 
     def _check_device_parameter(self, device_types):
         # Without a tensor it is the device argument that says which kernel runs.
@@ -52,10 +63,9 @@ class CustomOpDef(Handle):
                                        for argument in arguments):
             return
         if not any(argument.name == "device" and argument.type.base == "Device" for argument in arguments):
-            self._lib._destroy()
             raise ValueError(f"custom_op {self._qualname}: with device_types and without a tensor argument it needs a parameter "
                              "'device: fastops.device', by which the kernel is chosen")
-        registry.register(self._qualname, DispatchKey.BackendSelect, backend_select)
+        self._register(DispatchKey.BackendSelect, backend_select)
 
     def __repr__(self):
         return f"<CustomOpDef({self._qualname})>"
@@ -83,9 +93,9 @@ class CustomOpDef(Handle):
     def _install(self, device):
         key = DispatchKey.CompositeExplicitAutograd if device is None else DispatchKey[libraries.DEVICE_KEYS[device]]
         function = self._init_fn if self._disabled.get(device) else self._kernels[device]
-        registry.register(self._qualname, key, CustomKernel(function))
+        self._register(key, CustomKernel(function))
         if DispatchKey.Meta not in registry.table(self._qualname):
-            registry.register(self._qualname, DispatchKey.Meta, Kernel(_no_fake(self._opoverload)))
+            self._register(DispatchKey.Meta, Kernel(_no_fake(self._opoverload)))
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type, enabled=True):
@@ -108,7 +118,7 @@ class CustomOpDef(Handle):
     def register_fake(self, fn, /):
         """Register what gives the result's shape and dtype without data; returns *fn*. For the meta device."""
         libraries.check_signature(Kernel(fn), self._opoverload._schema)
-        registry.register(self._qualname, DispatchKey.Meta, Kernel(fn))
+        self._register(DispatchKey.Meta, Kernel(fn))
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):

@@ -174,9 +174,10 @@ def fit(g, shape, dtype):
     if g.shape != shape:
         added = g.ndim - len(shape)
         if added < 0 or any(size not in (1, g.shape[added + axis]) for axis, size in enumerate(shape)):
-            if np.broadcast_shapes(g.shape, shape) != shape:
-                raise errors.DerivativeError(f"the gradient has shape {g.shape}, but the argument has shape {shape}")
-            g = broadcast_to(g, shape)
+            try:
+                g = broadcast_to(g, shape)
+            except ValueError:
+                raise errors.DerivativeError(f"the gradient has shape {g.shape}, but the argument has shape {shape}") from None
         else:
             axes = tuple(range(added)) + tuple([added + axis for axis, size in enumerate(shape) if size == 1 != g.shape[added + axis]])
             g = sum(g, axis=axes, dtype=g.dtype) if axes else g
