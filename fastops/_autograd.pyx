@@ -424,6 +424,7 @@ cdef class ReverseLevel(Level):
     def __cinit__(self):
         cdef ThreadState *thread = thread_state()
         self.process = process_reverse
+        self.differentiates = True
         self.outer_no_grad = thread.no_grad
         self.leaves = []
 

@@ -128,6 +128,7 @@ cdef class Level:
     cdef LevelFunction process
     cdef readonly int depth
     cdef public bint alive
+    cdef bint differentiates    # handles what the Autograd key handles elsewhere
     cdef public object label    # what the transform is called, or the function that it transforms
     cdef object __weakref__
 
@@ -161,6 +162,7 @@ cdef class Operator:
     cdef int device_position    # parameter of type Device, -1 for none
     cdef int requires_position  # parameter that asks for gradients, -1 for none
     cdef Kernel composition     # what the operator is made of, where it has no kernel of its own
+    cdef Kernel differentiator  # a kernel of its own at the Autograd key, or None
     cdef uint64_t write_mask    # parameters that the schema says are written
     cdef public object derivative   # what the declaration says of the derivative, or None
     cdef PyObject *names[64]    # interned; MAXIMUM_PARAMETERS; owned by `parameters`

@@ -420,6 +420,8 @@ cdef object run_transform(Kernel kernel, Operator op, PyObject **arguments, uint
         if not top.alive:
             raise errors.EscapeError(f"{op}: an argument was computed inside {label_of(top)}, which has returned: return "
                                      "values from the transformed function instead of storing them, or store x.detach()")
+        if op.differentiator is not None and top.differentiates:
+            return op.differentiator.run(op.differentiator, op, arguments, (keys | 1 << AUTOGRAD) & ~(<uint64_t>1 << TRANSFORM_FRONT))
         return top.process(top, op, arguments)
     positional, keywords = python_arguments(op, arguments)
     interpreter = pop_interpreter()
@@ -1699,6 +1701,8 @@ cdef class Operator:
             self.table[key] = <PyObject *>folded[key] if folded[key] is not fallthrough_ else <PyObject *>missing
         self.folded, self.mask, self.forced = folded, mask, forced
         self.composition = None if COMPOSITE_EXPLICIT in self.kernels or CPU in self.kernels else self.kernels.get(COMPOSITE_IMPLICIT)
+        own = self.kernels.get(AUTOGRAD_ON + CPU, self.kernels.get(AUTOGRAD))
+        self.differentiator = None if own is fallthrough_ else own
 
     cdef Kernel resolve(self, int key, int backend):
         # The order of precedence at one key, above one backend.

@@ -26,6 +26,7 @@ cdef class ForwardLevel(Level):
 
     def __cinit__(self):
         self.process = process_forward
+        self.differentiates = True
 
 
 @cython.no_gc

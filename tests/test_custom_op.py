@@ -671,6 +671,10 @@ def test_J12_J15_an_autograd_kernel_of_the_users(lib):
         return Triple.apply(x)
     lib.impl("f", kernel, "Autograd")
     f = op_of(lib, "f")
+    assert func.grad(lambda x: f(x).sum())(fo.ones(1)).tolist() == [3.0]        # under transforms too
+    assert func.jvp(f, (fo.ones(1),), (fo.ones(1),))[1].tolist() == [3.0]
+    assert func.hessian(lambda x: (f(x) ** 2).sum())(fo.ones(1)).tolist() == [[18.0]] and calls
+    calls.clear()
     x = leaf(1.0)
     f(x).backward()
     assert x.grad.tolist() == [3.0] and f(fo.ones(1)).tolist() == [2.0] and len(calls) == 2
