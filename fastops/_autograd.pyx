@@ -56,16 +56,16 @@ cdef enum ValueKind:
     ARGUMENT, SHAPE, DTYPE, RESULT, RESULT_SHAPE
 
 cdef dict _structural = {}
-cdef object _scale = None, _add = None, _negative = None, _conj = None, _fit = None
+cdef object _scale = None, _add = None, _negative = None, _conj = None, _fit = None, _sum = None
 cdef uint64_t _sequence = 0
 
 
 def set_structural(**operators):
     """Say which operators the sweep is written in: ``scale add negative conj fit expand sum zeros_like region placed copy``."""
-    global _scale, _add, _negative, _conj, _fit
+    global _scale, _add, _negative, _conj, _fit, _sum
     _structural.update(operators)
     _scale, _add, _negative = operators["scale"], operators["add"], operators["negative"]
-    _conj, _fit = operators["conj"], operators["fit"]
+    _conj, _fit, _sum = operators["conj"], operators["fit"], operators["sum"]
 
 
 cpdef object structural(str name):
@@ -1311,6 +1311,8 @@ cdef object fitted(Node node, int number, object cotangent, Node source):
                     break
         if same:
             return cotangent
+        if tensor.element.code == node.code and broadcast_from(tensor, node.rank, node.sizes):
+            return summed(tensor, node.rank, node.sizes)
         shape, dtype = shape_tuple(node.rank, node.sizes), machine_dtype(node.code)
     else:
         shape, dtype = node.shapes[number]
@@ -1320,6 +1322,37 @@ cdef object fitted(Node node, int number, object cotangent, Node source):
         return _fit(cotangent, shape, dtype)
     except errors.DerivativeError as error:
         raise errors.DerivativeError(f"{source.name()}: {error}") from None
+
+
+cdef bint broadcast_from(Tensor tensor, int rank, const Py_ssize_t *sizes) noexcept:
+    # Whether broadcasting an array of these sizes gave the tensor's shape.
+    cdef int axis, added = tensor.rank - rank
+    for axis in range(rank):
+        if added < 0 or sizes[axis] != 1 and sizes[axis] != tensor.sizes[added + axis]:
+            return False
+    return added >= 0
+
+
+cdef tuple _AXIS = ("axis",), _AXIS_KEPT = ("axis", "keepdims")
+cdef object _TRUE = True
+
+
+cdef object summed(Tensor tensor, int rank, const Py_ssize_t *sizes):
+    # Summed over the axes that broadcasting added or lengthened.
+    cdef int axis, added = tensor.rank - rank
+    cdef list axes = list(range(added))
+    cdef PyObject *stack[4]
+    cdef bint kept = False
+    for axis in range(rank):
+        if sizes[axis] == 1 and tensor.sizes[added + axis] != 1:
+            axes.append(added + axis)
+            kept = True
+    along = tuple(axes)
+    stack[1], stack[2], stack[3] = <PyObject *>tensor, <PyObject *>along, <PyObject *>_TRUE
+    result = PyObject_Vectorcall(<PyObject *>_sum, stack + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, <PyObject *>(_AXIS_KEPT if kept else _AXIS))
+    if kept and added:
+        result = structural("reshape")(result, shape_tuple(rank, sizes))
+    return result
 
 
 cdef object machine_dtype(int code):

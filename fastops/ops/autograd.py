@@ -199,6 +199,6 @@ def expand(g, rank, axis, keepdims):
     return expand_dims(g, tuple(sorted([place % rank for place in axes]))) if rank else g
 
 
-engine.set_structural(scale=scale, add=add, negative=negative, conj=conj, fit=fit, expand=expand, sum=sum, zeros_like=zeros_like, ones_like=ones_like,
+engine.set_structural(scale=scale, reshape=reshape, add=add, negative=negative, conj=conj, fit=fit, expand=expand, sum=sum, zeros_like=zeros_like, ones_like=ones_like,
                       zeros=zeros, region=region, placed=overlaid, copy=copy, broadcast_to=broadcast_to, detach=detach,
                       with_options=with_options, stack=stack, astype=astype, setitem=setitem, scattered=scattered, asarray=asarray)

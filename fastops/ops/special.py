@@ -9,9 +9,11 @@ from scipy.special import _ufuncs
 from fastops import errors, samples
 from fastops._dispatch import as_tensor
 from fastops.derivatives import partials
+from fastops.ops.autograd import detach
 from fastops.ops.elementwise import exp, isfinite, log, log1p, multiply, sign, square, subtract, where
 from fastops.ops.families import composite, elementwise, through_numpy
 from fastops.ops.reduce import amax, sum
+from fastops.ops.shape import squeeze
 from fastops.samples import Sample
 
 POSITIVE = (0.5, 4.0)
@@ -188,10 +190,15 @@ multigammaln = _composite(
 tensor([1.55019499])""", samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8", 2.0, 4.0), d) for d in (1, 2, 3)))
 
 
+def _finite_top(x, axis, **initial):
+    # What keeps exponentials in range. The result does not depend on it, so no derivative is taken of it.
+    top = amax(detach(x), axis=axis, keepdims=True, **initial)
+    return where(isfinite(top), top, top.dtype.type(0))
+
+
 def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     a = _floating(a)
-    top = amax(a.real if a.dtype.kind == "c" else a, axis=axis, keepdims=True, initial=-np.inf)
-    top = where(isfinite(top), top, 0.0).astype(top.dtype)
+    top = _finite_top(a.real if a.dtype.kind == "c" else a, axis, initial=-np.inf)
     terms = exp(subtract(a, top))
     total = sum(terms if b is None else multiply(b, terms), axis=axis, keepdims=True)
     sign = None
@@ -201,8 +208,8 @@ def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     with np.errstate(divide="ignore", invalid="ignore"):
         result = log(total) + top
     if not keepdims:
-        result = sum(result, axis=axis)
-        sign = None if sign is None else sum(sign, axis=axis)
+        result = squeeze(result, axis=axis)
+        sign = None if sign is None else squeeze(sign, axis=axis)
     return (result, sign) if return_sign else result
 
 
@@ -216,14 +223,13 @@ tensor(1000.69314718)""", samples=lambda rng: (Sample(samples.array(rng, (3, 4),
 
 def _softmax(x, axis=None):
     x = _floating(x)
-    terms = exp(subtract(x, amax(x, axis=axis, keepdims=True)))
+    terms = exp(subtract(x, amax(detach(x), axis=axis, keepdims=True)))
     return terms / sum(terms, axis=axis, keepdims=True)
 
 
 def _log_softmax(x, axis=None):
     x = _floating(x)
-    top = amax(x, axis=axis, keepdims=True)
-    shifted = subtract(x, where(isfinite(top), top, 0.0).astype(x.dtype))
+    shifted = subtract(x, _finite_top(x, axis))
     with np.errstate(divide="ignore"):
         return shifted - log(sum(exp(shifted), axis=axis, keepdims=True))
 
