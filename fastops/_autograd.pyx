@@ -141,15 +141,17 @@ cdef class Derivative:
                                                            for one in self.formulas])
 
 
-cdef Derivative derivative_of(Operator op):
+cdef inline Derivative derivative_of(Operator op):
     # The declaration, its names resolved when it is first used.
-    found = op.derivative
-    if found is None:
-        return None
-    if type(found) is not Derivative:
-        found = found(op)
-        op.derivative = found
-    return <Derivative>found
+    if type(op.derivative) is Derivative:
+        return <Derivative>op.derivative
+    return resolved(op)
+
+
+cdef Derivative resolved(Operator op):
+    if op.derivative is not None:
+        op.derivative = op.derivative(op)
+    return <Derivative>op.derivative
 
 
 def derivative(Operator op not None):
@@ -235,6 +237,7 @@ cdef object scaled(object cotangent, object factor):
 
 # --------------------------------------------------------------------------------------------- nodes
 
+@cython.freelist(64)
 cdef class Node:
     """One step of a record: an operator's call, ``Tensor.grad_fn``.
 

@@ -209,6 +209,7 @@ cdef tuple python_arguments(Operator op, PyObject **arguments)
 cdef Level level_of(PyObject *value)
 cdef str last_writer(Tensor tensor)
 cdef ThreadState *thread_state() noexcept nogil
-cdef bint is_tensor(PyObject *value) noexcept
+cdef inline bint is_tensor(PyObject *value) noexcept:
+    return isinstance(<object>value, Tensor)
 cdef int parse_device(object device, int *backend, int *index) except -1
 cdef tuple shape_tuple(int ndim, const Py_ssize_t *sizes)

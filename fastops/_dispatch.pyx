@@ -114,7 +114,6 @@ cdef extern from "Python.h":
     object PyObject_Vectorcall(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *keywords)
     object PyMethod_New(PyObject *function, PyObject *instance)
     void PyType_Modified(PyTypeObject *)
-    bint PyType_IsSubtype(PyTypeObject *, PyTypeObject *)
     bint PyObject_GC_IsTracked(PyObject *)
     bint PyObject_IS_GC(PyObject *)
     void PyObject_GC_UnTrack(PyObject *)
@@ -969,10 +968,6 @@ def install_method(str name, value):
     """Put *value* into Tensor's type dictionary: operators are methods as they are, properties too."""
     PyDict_SetItem((<TypeStruct *>tensor_type).tp_dict, name, value)
     PyType_Modified(tensor_type)
-
-
-cdef bint is_tensor(PyObject *value) noexcept:
-    return Py_TYPE(value) == tensor_type or PyType_IsSubtype(Py_TYPE(value), tensor_type)
 
 
 cdef inline Operator slot_operator(int slot):
