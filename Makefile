@@ -1,9 +1,9 @@
 # Everything from a fresh clone: each target makes its virtual environment and builds what is missing.
-#   make demo        builds, then runs the main example
+#   make demo        builds, then runs the examples
 #   make test        builds, then runs all tests and doctests
 #   make test-smoke  the quick set
 #   make test-all    the tests under every supported Python that is found
-#   make bench       the table of small calls beside NumPy (and PyTorch, where it is installed); the cost of the import
+#   make bench       the tables of small calls and of derivatives beside NumPy (and PyTorch and JAX, where they are installed); the cost of the import
 #   make sanitize    the tests on a build with AddressSanitizer and UBSan (gcc; three minutes and more)
 #   make clean       removes all that these made
 
@@ -40,6 +40,7 @@ $(VENV)/.examples: $(VENV)/.made | $(BUILT)
 
 demo: $(VENV)/.examples
 	$(RUN) examples/digits.py
+	$(RUN) examples/fit_heat.py
 
 test: $(BUILT)
 	$(RUN) -m pytest -q -n 2
@@ -53,6 +54,7 @@ test-all:
 bench: $(BUILT)
 	@mkdir -p benchmarks/results
 	$(RUN) benchmarks/calls.py --json benchmarks/results/calls.json
+	$(RUN) benchmarks/derivatives.py --json benchmarks/results/derivatives.json
 	$(RUN) benchmarks/import_time.py
 
 sanitize: $(BUILT)
