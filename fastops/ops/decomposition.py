@@ -14,7 +14,7 @@ from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.derivatives import composed, transposes
 from fastops.ops.composite import cross as cross_product
-from fastops.ops.create import eye, tril, triu
+from fastops.ops.create import eye, ones_like, tril, triu
 from fastops.ops.elementwise import abs, conj, divide, equal, multiply, pow, sqrt, where
 from fastops.ops.families import composite, through_numpy, write_out
 from fastops.ops.linalg import matmul
@@ -23,7 +23,7 @@ from fastops.ops.reduce import all as every
 from fastops.ops.reduce import amax, amin, count_nonzero, sum
 from fastops.ops.shape import diagonal as diagonal_of
 from fastops.ops.shape import (astype, broadcast_to, concat, copy, expand_dims, matrix_transpose, moveaxis, normalized, permute_dims,
-                               ravel, reshape, take_along_axis)
+                               ravel, reshape, stack, take_along_axis)
 from fastops.ops.sorting import argsort
 from fastops.samples import Sample
 
@@ -291,13 +291,26 @@ def _cho_solve_composition(c, b, *, lower=True):
     return solve_triangular(c, solve_triangular(c, b, trans=2, lower=False), lower=False)
 
 
+def _cofactors(x, determinant):
+    # The derivative of the determinant by each entry: of small matrices by products of entries, which singular ones have too.
+    size = x.shape[-1]
+    if size > 3:
+        return _scaled(determinant, matrix_transpose(inv(x)))
+    if size < 2:
+        return ones_like(x)
+    if size == 2:
+        return stack([stack([x[..., 1, 1], -x[..., 1, 0]], axis=-1), stack([-x[..., 0, 1], x[..., 0, 0]], axis=-1)], axis=-2)
+    first, second, third = x[..., 0, :], x[..., 1, :], x[..., 2, :]
+    return stack([cross_product(second, third), cross_product(third, first), cross_product(first, second)], axis=-2)
+
+
 det = declare(
     "det(Array x, /) -> Tensor", "The determinant.", module="linalg", family="linear-algebra",
     kernels=_both(GeneralizedUfunc(_umath_linalg.det, inexact=True)), reference=np.linalg.det, samples=_squares,
     notes=_notes("det", "Tensor\n    Shape (...)."), example="""
 >>> fo.linalg.det(fo.asarray([[1.0, 2.0], [3.0, 4.0]]))
 tensor(-2.)""",
-    derivative=transposes(x=lambda g, x, result: _scaled(g * _conj(result), _adjoint(inv(x)))))
+    derivative=transposes(x=lambda g, x, result: _scaled(g, _conj(_cofactors(x, result)))))
 
 slogdet = declare(
     "slogdet(Array x, /) -> (Tensor, Tensor)", "The sign of the determinant and the logarithm of its absolute value.",

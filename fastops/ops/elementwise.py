@@ -38,11 +38,19 @@ def _below(x, result):
     return where(equal(x, result), 0, x - result)
 
 
+def polynomial(x, coefficients):
+    """The polynomial with these coefficients, the constant first: what stands in for a quotient near its zero."""
+    result = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        result = result * x + coefficient
+    return result
+
+
 def _power_by_base(x1, x2):
     # Polynomials stay polynomials: no 0 times a negative power of 0.
     if isinstance(x2, (int, float)):
         return 0 if x2 == 0 else 1 if x2 == 1 else 2 * x1 if x2 == 2 else x2 * pow(x1, x2 - 1)
-    return where(equal(x2, 0), 0, x2 * pow(x1, where(equal(x2, 0), 1, x2 - 1)))
+    return structural("scale")(x2, pow(x1, where(logical_and(equal(x2, 0), equal(x1, 0)), 1, x2 - 1)))
 
 
 def _power_by_exponent(x1, x2, result):

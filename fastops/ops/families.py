@@ -191,9 +191,9 @@ def is_defined(ufunc, dtypes):
 
 
 def composite(schema, summary, function, *, family="composite", **more):
-    """An operator written in other operators: it decomposes, and needs no rule of its own anywhere."""
-    return declare(schema, summary, family=family,
-                   kernels={DispatchKey.CompositeImplicitAutograd: function}, **more)
+    """An operator written in other operators: it decomposes, and needs no rule of its own anywhere; but may have a derivative."""
+    key = DispatchKey.CompositeExplicitAutograd if "derivative" in more else DispatchKey.CompositeImplicitAutograd
+    return declare(schema, summary, family=family, kernels={key: function}, **more)
 
 
 def view(schema, kernel, summary, example, **more):

@@ -10,7 +10,7 @@ from fastops import errors, samples
 from fastops._dispatch import as_tensor
 from fastops.derivatives import partials
 from fastops.ops.autograd import detach
-from fastops.ops.elementwise import exp, isfinite, log, log1p, multiply, sign, square, subtract, where
+from fastops.ops.elementwise import abs, exp, isfinite, log, log1p, multiply, polynomial, sign, square, subtract, where
 from fastops.ops.families import composite, elementwise, through_numpy
 from fastops.ops.reduce import amax, sum
 from fastops.ops.shape import squeeze
@@ -32,9 +32,11 @@ def _by_parameter():
     raise errors.NoDerivativeError("there is no formula for the derivative of this function by its parameter; by its last argument there is")
 
 
-def _over(result, x):
-    # result / x of Bessel functions of order 1, whose limit at 0 is a half.
-    return where(x == 0, 0.5, result / where(x == 0, 1, x))
+def _bessel_over(x, result, sign):
+    # i1(x) / x (sign 1) or j1(x) / x (sign -1), smooth through 0: near it by the series, which has its derivatives.
+    near = abs(x) < 1
+    series = polynomial(x * x, [sign ** k / (2 * 4 ** k * math.factorial(k) * math.factorial(k + 1)) for k in range(12)])
+    return where(near, series, result / where(near, 1, x))
 
 
 erf = _special("erf", "The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.", """
@@ -92,11 +94,11 @@ tensor([0.46575961])""",
 i1 = _special("i1", "The modified Bessel function of order 1.", """
 >>> fo.special.i1(fo.asarray([1.0]))
 tensor([0.5651591])""",
-    derivative=partials(x=lambda x, result: i0(x) - _over(result, x)))
+    derivative=partials(x=lambda x, result: i0(x) - _bessel_over(x, result, 1)))
 i1e = _special("i1e", "exp(-abs(x)) i1(x).", """
 >>> fo.special.i1e(fo.asarray([1.0]))
 tensor([0.20791042])""",
-    derivative=partials(x=lambda x, result: i0e(x) - sign(x) * result - _over(result, x)))
+    derivative=partials(x=lambda x, result: i0e(x) - sign(x) * result - exp(-abs(x)) * _bessel_over(x, i1(x), 1)))
 j0 = _special("j0", "The Bessel function of the first kind of order 0.", """
 >>> fo.special.j0(fo.asarray([1.0]))
 tensor([0.76519769])""",
@@ -104,7 +106,7 @@ tensor([0.76519769])""",
 j1 = _special("j1", "The Bessel function of the first kind of order 1.", """
 >>> fo.special.j1(fo.asarray([1.0]))
 tensor([0.44005059])""",
-    derivative=partials(x=lambda x, result: j0(x) - _over(result, x)))
+    derivative=partials(x=lambda x, result: j0(x) - _bessel_over(x, result, -1)))
 ndtr = _special("ndtr", "The distribution function of the standard normal distribution.", """
 >>> fo.special.ndtr(fo.asarray([0.0, 1.96]))
 tensor([0.5      , 0.9750021])""",
