@@ -55,6 +55,7 @@ bench: $(BUILT)
 	@mkdir -p benchmarks/results
 	$(RUN) benchmarks/calls.py --json benchmarks/results/calls.json
 	$(RUN) benchmarks/derivatives.py --json benchmarks/results/derivatives.json
+	$(RUN) benchmarks/scaling.py
 	$(RUN) benchmarks/import_time.py
 
 sanitize: $(BUILT)

@@ -33,27 +33,37 @@ cdef extern from *:
     #if defined(_MSC_VER)
     static __declspec(thread) fastops_thread_state fastops_thread;
     #elif defined(__linux__)
-    /* initial-exec: the state is 32 bytes, and a plain load instead of a call per access */
+    /* initial-exec: the state is small, and a plain load instead of a call per access */
     static __thread __attribute__((tls_model("initial-exec"))) fastops_thread_state fastops_thread;
     #else
     static _Thread_local fastops_thread_state fastops_thread;
     #endif
 
+    /* Blocks on cache lines. From malloc, with its address kept in front: a block that posix_memalign gave is not used
+       again by glibc for one of the same size, and programs that free every other large array would hold twice their
+       memory. A sanitizer is to see the block's true ends. */
+    #ifdef FASTOPS_SANITIZE
     static void *fastops_aligned(size_t size) {
-    #if defined(_MSC_VER)
-        return _aligned_malloc(size, 64);
-    #else
         void *block = NULL;
         return posix_memalign(&block, 64, size) ? NULL : block;
-    #endif
     }
+    #define fastops_aligned_free free
+    #else
+    static void *fastops_aligned(size_t size) {
+        char *raw = size > PTRDIFF_MAX - 128 ? NULL : malloc(size + 64 + sizeof(void *));
+        char *block = (char *)(((uintptr_t)raw + sizeof(void *) + 63) & ~(uintptr_t)63);
+        if (raw == NULL)
+            return NULL;
+        ((void **)block)[-1] = raw;
+        return block;
+    }
+    #define fastops_aligned_free(block) free(((void **)(block))[-1])
+    #endif
     #if defined(_MSC_VER)
-    #define fastops_aligned_free _aligned_free
     #include <intrin.h>
     static __inline int fastops_highest(uint64_t bits) { unsigned long i; _BitScanReverse64(&i, bits); return (int)i; }
     static __inline int fastops_lowest(uint64_t bits) { unsigned long i; _BitScanForward64(&i, bits); return (int)i; }
     #else
-    #define fastops_aligned_free free
     #define fastops_highest(bits) (63 - __builtin_clzll(bits))
     #define fastops_lowest(bits) __builtin_ctzll(bits)
     #endif
