@@ -59,7 +59,7 @@ from fastops.ops.autograd import detach
 from fastops.interchange import from_dlpack, may_share_memory, shares_memory
 from fastops import autograd, func, methods, tree
 from fastops.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from fastops.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from fastops.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, memmap, save, savetxt, savez,
                            savez_compressed)
 from fastops.inspection import (can_cast, common_type, errstate, exceptions, finfo, geterr, geterrcall, iinfo, iscomplexobj, isdtype,

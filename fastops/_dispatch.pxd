@@ -165,6 +165,7 @@ cdef class Operator:
     cdef Kernel differentiator  # a kernel of its own at the Autograd key, or None
     cdef uint64_t write_mask    # parameters that the schema says are written
     cdef public object derivative   # what the declaration says of the derivative, or None
+    cdef public object batching     # what the declaration says of calls on mapped arrays, or None
     cdef PyObject *names[64]    # interned; MAXIMUM_PARAMETERS; owned by `parameters`
     cdef readonly bint checked  # arguments converted and results checked against the schema
     cdef readonly list parameters
@@ -187,6 +188,8 @@ cdef Tensor new_tensor(int ndim, const Py_ssize_t *sizes, ElementType *element, 
 cdef Tensor new_strided(int ndim, const Py_ssize_t *sizes, const Py_ssize_t *steps, ElementType *element, int backend, int device_index)
 cdef Tensor new_view(Tensor base, int ndim)
 cdef int finish_layout(Tensor tensor) except -1
+cdef int adopt(Tensor target, Tensor source) except -1
+cdef int require_values(Tensor tensor) except -1
 cdef void track(Tensor tensor) noexcept
 cdef Py_ssize_t count_elements(int ndim, const Py_ssize_t *sizes, Py_ssize_t itemsize) except -1
 cdef Storage *new_storage(Py_ssize_t nbytes) except NULL

@@ -770,6 +770,18 @@ cdef Tensor new_view(Tensor base, int ndim):
     return view
 
 
+cdef int require_values(Tensor tensor) except -1:
+    # One row's values are not to be read where an array stands for all rows of a batch.
+    cdef Tracer tracer
+    while tensor.keys >> TRANSFORM_FRONT & 1:
+        tracer = <Tracer>tensor.autograd
+        if not tracer.level.differentiates:
+            raise errors.MappedError(f"inside {label_of(tracer.level)} an array stands for one row of many, of shape {tensor.shape}: its values cannot be "
+                                     "read, nor branched on; use where, or cond and while_loop of fastops.func, or move this out of the function")
+        tensor = tracer.primal
+    return 0
+
+
 cdef int finish_layout(Tensor tensor) except -1:
     # Fills what follows from sizes and steps: the number of elements and the contiguity flag.
     cdef Py_ssize_t expected = tensor.element.itemsize, count = 1, extent

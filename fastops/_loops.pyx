@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 cimport numpy
 
 from fastops cimport _dispatch
-from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, ElementType, Kernel, Operator, Tensor,
+from fastops._dispatch cimport (CONTIGUOUS, CPU, META, READ_ONLY, TRANSFORM_FRONT, ElementType, Kernel, Operator, Tensor, require_values,
                                 element_by_number, element_of, element_type, finish_layout, foreign_storage,
                                 is_tensor, mark_written, new_header, new_strided, new_tensor, new_view, require_writable,
                                 shape_tuple)
@@ -131,6 +131,8 @@ cdef bint is_ndarray(PyObject *value) noexcept:
 cdef object to_ndarray(Tensor tensor):
     # A NumPy array over the same memory; it keeps the tensor alive.
     cdef int flags = NPY_ARRAY_ALIGNED
+    if tensor.keys >> TRANSFORM_FRONT & 1:
+        require_values(tensor)
     if tensor.backend != CPU:
         raise TypeError(f"a tensor on device '{tensor.device}' has no memory that NumPy can read")
     if not (tensor.flags & READ_ONLY or tensor.storage.flags & READ_ONLY):

@@ -55,3 +55,7 @@ class EscapeError(RuntimeError, ValueError):
 
 class AliasError(RuntimeError, ValueError):
     """A result shares memory with an argument or another result, where it must not."""
+
+
+class MappedError(RuntimeError, ValueError, TypeError):
+    """Values are read, or an operator is called, where an array stands for all rows of a batch."""

@@ -1,0 +1,349 @@
+"""vmap's levels: what a call of an operator does to arrays that stand for one of a batch.
+
+Inside a function that ``vmap`` transforms, a mapped array shows the shape of one row; its tracer's primal has all of
+them, along the first axis. A call is computed one level below, on the primals: elementwise operators align their
+axes here, in C; for all others a rule, found by the operator's family (fastops/batching.py), says the call that
+computes all rows at once.
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+from fastops._convert cimport Parameter
+from fastops._dispatch cimport (BACKEND_BITS, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, adopt, call_bound,
+                                finish_layout, is_tensor, new_view, shape_tuple)
+
+from fastops import errors
+
+cdef extern from "Python.h":
+    bint PyList_Check(PyObject *)
+    bint PyTuple_Check(PyObject *)
+    Py_ssize_t Py_REFCNT(PyObject *)
+
+cdef enum:
+    FRONT_BIT = 1 << 12
+
+cdef object _find_rule = None, _expand_dims = None, _spread = None
+ELEMENTWISE = "elementwise"
+
+
+def set_rules(find_rule, expand_dims, spread):
+    """Say where rules are found, and the operators that bring arrays into line.
+
+    ``find_rule(operator)`` gives ELEMENTWISE or ``rule(call)``; ``spread(x, size)`` repeats x along a new first axis, in memory of its own.
+    """
+    global _find_rule, _expand_dims, _spread
+    _find_rule, _expand_dims, _spread = find_rule, expand_dims, spread
+
+
+@cython.final
+cdef class BatchLevel(Level):
+    """One call of ``vmap``: how many rows there are, which of them are in this chunk, and what is done with random numbers."""
+    cdef readonly Py_ssize_t size, first
+    cdef readonly str randomness
+    cdef list converted             # arrays that mapped values were written into, and what they were
+
+    def __init__(self, Py_ssize_t size, str randomness="error", Py_ssize_t first=0):
+        self.process = process_batched
+        self.size, self.randomness, self.first = size, randomness, first
+
+    def __enter__(self):
+        levels = _open_levels()
+        levels.append(self)
+        return self
+
+    def __exit__(self, *exception):
+        _open_levels().remove(self)
+        self.close()
+        self.restore(exception[0] is None)
+
+    cdef int restore(self, bint checked) except -1:
+        # Arrays from outside that mapped values were written into are as they were; what was made inside is gone.
+        cdef list converted = self.converted
+        cdef bint escaped = False
+        if converted is None:
+            return 0
+        self.converted = None
+        while converted:
+            target, former = converted.pop()
+            if Py_REFCNT(<PyObject *>target) > 1:
+                escaped = True
+                adopt(<Tensor>target, <Tensor>former)
+                (<Tensor>target).autograd = (<Tensor>former).autograd
+        if escaped and checked:
+            raise errors.EscapeError(f"{self.title()}: mapped values were written into an array that is held outside of the function; it is unchanged. "
+                                     "Write into an array made inside, and return it")
+        return 0
+
+    def title(self):
+        name, function = self.label if isinstance(self.label, tuple) else (self.label, None)
+        return f"{name}" if function is None else f"{name} of {getattr(function, '__name__', repr(function))}()"
+
+
+cdef object _local = None
+
+
+cdef list _open_levels():
+    # vmap's levels that are open in this thread, the innermost last.
+    global _local
+    if _local is None:
+        import threading
+        _local = threading.local()
+    try:
+        return _local.levels
+    except AttributeError:
+        _local.levels = []
+        return _local.levels
+
+
+def innermost():
+    """The innermost of vmap's levels in this thread, or None."""
+    levels = _open_levels()
+    return levels[len(levels) - 1] if levels else None
+
+
+@cython.no_gc
+@cython.freelist(64)
+cdef class BatchTracer(Tracer):
+    pass
+
+
+cdef Tensor wrap(Tensor primal, BatchLevel level):
+    # A tensor of the level: one row's shape over all rows.
+    cdef Tensor tensor = new_view(primal, primal.rank - 1)
+    cdef BatchTracer tracer = BatchTracer.__new__(BatchTracer)
+    tracer.level, tracer.primal = level, primal
+    memcpy(tensor.sizes, primal.sizes + 1, (primal.rank - 1) * sizeof(Py_ssize_t))
+    memcpy(tensor.steps, primal.steps + 1, (primal.rank - 1) * sizeof(Py_ssize_t))
+    finish_layout(tensor)
+    tensor.origin = None
+    tensor.keys = (primal.keys & BACKEND_BITS) | FRONT_BIT
+    tensor.autograd = tracer
+    return tensor
+
+
+cdef inline bint is_mapped(PyObject *value, Level level) noexcept:
+    return is_tensor(value) and (<Tensor>value).keys & FRONT_BIT and (<Tracer>(<Tensor>value).autograd).level is level
+
+
+cdef bint holds_mapped(object value, Level level):
+    if is_tensor(<PyObject *>value):
+        return is_mapped(<PyObject *>value, level)
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if holds_mapped(item, level):
+                return True
+    elif isinstance(value, slice):
+        return holds_mapped(value.start, level) or holds_mapped(value.stop, level) or holds_mapped(value.step, level)
+    return False
+
+
+# ------------------------------------------------------------------------------------------------ calls
+
+@cython.final
+cdef class Rows:
+    """A mapped argument, as rules see it: ``value`` has all rows, along its first axis."""
+    cdef readonly Tensor value
+
+    @property
+    def ndim(self):
+        """The number of axes of one row."""
+        return self.value.rank - 1
+
+    @property
+    def shape(self):
+        """The shape of one row."""
+        return shape_tuple(self.value.rank - 1, self.value.sizes + 1)
+
+    def __repr__(self):
+        return f"Rows({self.value!r})"
+
+
+@cython.final
+cdef class Call:
+    """A call that a rule answers: the operator, the number of rows, the arguments by name, mapped ones as Rows."""
+    cdef readonly Operator op
+    cdef readonly Py_ssize_t size
+    cdef readonly dict arguments
+    cdef readonly BatchLevel level
+
+    def run(self, **changed):
+        """The operator, with some of the arguments given otherwise, and none of them Rows."""
+        given = dict(self.arguments)
+        given.update(changed)
+        return call_by_name(self.op, given)
+
+
+@cython.final
+cdef class Constant:
+    """A result that is the same for all rows."""
+    cdef readonly object value
+
+    def __init__(self, value):
+        self.value = value
+
+
+def as_call(Operator op not None, Call call not None, rule):
+    """What *rule* gives for another operator with the same arguments."""
+    cdef Call other = Call.__new__(Call)
+    other.op, other.size, other.arguments, other.level = op, call.size, call.arguments, call.level
+    return rule(other)
+
+
+def call_by_name(Operator op not None, dict given):
+    """The operator with arguments by the names of its parameters."""
+    cdef PyObject *values[MAXIMUM_PARAMETERS]
+    cdef int position
+    for position in range(op.parameter_count):
+        name = (<Parameter>op.parameters[position]).name
+        values[position] = <PyObject *>given[name] if name in given else NULL
+    return call_bound(op, values)
+
+
+cdef object rows_of(object value, BatchLevel level):
+    # Mapped tensors as Rows, inside lists, tuples and slices too.
+    cdef Rows rows
+    if is_tensor(<PyObject *>value):
+        if not is_mapped(<PyObject *>value, level):
+            return value
+        rows = Rows.__new__(Rows)
+        rows.value = (<Tracer>(<Tensor>value).autograd).primal
+        return rows
+    if isinstance(value, (list, tuple)) and holds_mapped(value, level):
+        items = [rows_of(item, level) for item in value]
+        return items if type(value) is list else tuple(items)
+    return value
+
+
+cdef object process_batched(Level base, Operator op, PyObject **arguments):
+    cdef BatchLevel level = <BatchLevel>base
+    cdef PyObject *values[MAXIMUM_PARAMETERS]
+    cdef uint64_t mapped = 0
+    cdef int position, target = -1
+    cdef bint containers = False
+    for position in range(op.parameter_count):
+        values[position] = arguments[position]
+        if arguments[position] == NULL or not op.tensor_mask >> position & 1:
+            continue
+        if is_tensor(arguments[position]):
+            if op.write_mask >> position & 1:
+                target = position
+            if is_mapped(arguments[position], level):
+                values[position] = <PyObject *>(<Tracer>(<Tensor>arguments[position]).autograd).primal
+                mapped |= <uint64_t>1 << position
+        elif PyList_Check(arguments[position]) or PyTuple_Check(arguments[position]):
+            containers = containers or holds_mapped(<object>arguments[position], level)
+    if target >= 0 and not mapped >> target & 1:
+        become_mapped(level, op, <Tensor><object>arguments[target])
+        values[target] = <PyObject *>(<Tracer>(<Tensor>arguments[target]).autograd).primal
+        mapped |= <uint64_t>1 << target
+    rule = op.batching
+    if rule is None:
+        rule = op.batching = _find_rule(op)
+    if rule is ELEMENTWISE and not containers:
+        result = run_elementwise(op, values, mapped, level)
+    else:
+        result = run_rule(op, rule, arguments, values, level)
+    if target >= 0:
+        return None if result is None else <object>arguments[target]
+    return result
+
+
+cdef object run_elementwise(Operator op, PyObject **values, uint64_t mapped, BatchLevel level):
+    # Rows of fewer axes than the result get theirs after the first; arrays that are not mapped broadcast as they are.
+    cdef list owned = None
+    cdef int position, rank = 0, own
+    for position in range(op.parameter_count):
+        if values[position] != NULL and is_tensor(values[position]):
+            own = (<Tensor>values[position]).rank - <int>(mapped >> position & 1)
+            rank = own if own > rank else rank
+    for position in range(op.parameter_count):
+        if mapped >> position & 1 and (<Tensor>values[position]).rank - 1 < rank:
+            if owned is None:
+                owned = []
+            value = _expand_dims(<object>values[position], tuple(range(1, rank + 2 - (<Tensor>values[position]).rank)))
+            owned.append(value)
+            values[position] = <PyObject *>value
+    return wrapped(call_bound(op, values), level)
+
+
+cdef object wrapped(object result, BatchLevel level):
+    # What a rule gives, as tensors of the level.
+    if is_tensor(<PyObject *>result):
+        return wrap(<Tensor>result, level)
+    if type(result) is Constant:
+        return (<Constant>result).value
+    if isinstance(result, (tuple, list)):
+        items = [wrapped(item, level) for item in result]
+        return items if type(result) is list else tuple(items) if type(result) is tuple else type(result)(*items)
+    return result
+
+
+cdef object run_rule(Operator op, object rule, PyObject **arguments, PyObject **values, BatchLevel level):
+    cdef Call call = Call.__new__(Call)
+    cdef int position
+    cdef dict given = {}
+    for position in range(op.parameter_count):
+        if arguments[position] != NULL:
+            given[(<Parameter>op.parameters[position]).name] = rows_of(<object>arguments[position], level)
+    call.op, call.size, call.arguments, call.level = op, level.size, given, level
+    return wrapped(rule(call), level)
+
+
+# ----------------------------------------------------------------------------------------------- writes
+
+cdef int become_mapped(BatchLevel level, Operator op, Tensor target) except -1:
+    # Mapped values are to be written into an array that is the same for all rows: each row gets one of its own.
+    cdef Tensor former, physical, shown
+    if target.origin is not None or target.storage.references > 1:
+        raise ValueError(f"{op}: mapped values are written into an array of shape {shape_tuple(target.rank, target.sizes)} that is not mapped and whose memory "
+                         "other arrays share, which would not know: write before views are taken of it, or write into the array itself, as in a[i] += x")
+    former = new_view(target, target.rank)
+    memcpy(former.sizes, target.sizes, target.rank * sizeof(Py_ssize_t))
+    memcpy(former.steps, target.steps, target.rank * sizeof(Py_ssize_t))
+    finish_layout(former)
+    former.origin, former.keys, former.autograd, former.number = None, target.keys, target.autograd, target.number
+    physical = <Tensor>_spread(former, level.size)
+    shown = wrap(physical, level)
+    adopt(target, shown)
+    target.autograd = shown.autograd
+    if level.converted is None:
+        level.converted = []
+    level.converted.append((target, former))
+    return 0
+
+
+# ---------------------------------------------------------------------------------- what Python sees
+
+def trace(BatchLevel level not None, Tensor primal not None):
+    """A tensor of the level, from one with all rows along the first axis."""
+    return wrap(primal, level)
+
+
+def rows(BatchLevel level not None, value):
+    """All rows of a tensor of the level, or None for anything else."""
+    return (<Tracer>(<Tensor>value).autograd).primal if is_mapped(<PyObject *>value, level) else None
+
+
+def map_plain(label, function, args, kwargs, str randomness, finish):
+    """``vmap`` in the common case: all arguments Tensors mapped along axis 0, a Tensor as result; else ``finish(level, result)``.
+
+    NotImplemented if the arguments are others.
+    """
+    cdef Py_ssize_t size = -1
+    cdef BatchLevel level
+    for value in args:
+        if type(value) is not Tensor or (<Tensor>value).rank == 0 or (size >= 0 and (<Tensor>value).sizes[0] != size):
+            return NotImplemented
+        size = (<Tensor>value).sizes[0]
+    if size < 0:
+        return NotImplemented
+    level = BatchLevel(size, randomness)
+    level.label = label, function
+    with level:
+        result = function(*[wrap(<Tensor>value, level) for value in args], **kwargs)
+        found = finish(level, result) if not is_mapped(<PyObject *>result, level) else (<Tracer>(<Tensor>result).autograd).primal
+        result = None                   # an array that became mapped inside is held by no one else now
+    return found

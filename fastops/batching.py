@@ -1,0 +1,606 @@
+"""How operators are called on mapped arrays, most by their family: each rule says the one call that computes all rows.
+
+A rule gets a Call: mapped arguments are Rows, whose ``value`` has all rows along the first axis. It gives results with
+all rows along the first axis, or Constant for what is the same for all. Elementwise operators need no rule here, see
+fastops/_batched.pyx; operators without one are computed row by row.
+"""
+
+import builtins
+from string import ascii_letters
+
+import numpy as np
+
+from fastops import _batched, errors, registry
+from fastops._batched import Constant, Rows, call_by_name
+from fastops._dispatch import Tensor, as_tensor
+from fastops.ops.create import arange, zeros
+from fastops.ops.elementwise import where
+from fastops.ops.shape import broadcast_to, copy, expand_dims, moveaxis, reshape, stack
+
+
+# -------------------------------------------------------------------------------------------- helpers
+
+def aligned(value, rank):
+    """An argument for an operator that broadcasts rows of *rank* axes: the rows of mapped ones get axes after the first."""
+    if not isinstance(value, Rows):
+        return value
+    missing = rank - value.ndim
+    return expand_dims(value.value, tuple(range(1, missing + 1))) if missing > 0 else value.value
+
+
+def all_rows(call, value):
+    """An argument with all rows along the first axis, repeated if it is the same for all."""
+    if isinstance(value, Rows):
+        return value.value
+    value = as_tensor(value)
+    return broadcast_to(value, (call.size, *value.shape))
+
+
+def ndim(value):
+    """The axes of one row."""
+    return value.ndim if isinstance(value, (Rows, Tensor)) else np.ndim(value)
+
+
+def at(call, axis, rank):
+    """The place of a row's axis among all axes."""
+    if not isinstance(axis, (int, np.integer)):
+        axis = axis.__index__()
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank, str(call.op))
+    return axis % rank + 1
+
+
+def at_all(call, axes, rank):
+    """The places of several axes, of all if None; what was one number stays one."""
+    if axes is None:
+        return tuple(range(1, rank + 1))
+    return tuple(at(call, axis, rank) for axis in axes) if isinstance(axes, (tuple, list)) else at(call, axes, rank)
+
+
+def only(call, *names):
+    """Whether the arguments of these names alone are mapped."""
+    return not any(holds_rows(value) for name, value in call.arguments.items() if name not in names)
+
+
+def holds_rows(value):
+    return isinstance(value, Rows) or isinstance(value, (list, tuple)) and any(map(holds_rows, value))
+
+
+def row(value, index):
+    """An argument for one row."""
+    if isinstance(value, Rows):
+        return value.value[index]
+    if isinstance(value, (list, tuple)) and holds_rows(value):
+        return type(value)(row(item, index) for item in value)
+    return value
+
+
+def row_by_row(call):
+    """The results of one call for each row, stacked: right for every operator, and slow."""
+    if call.size == 0:
+        return _of_no_rows(call)
+    results = [call_by_name(call.op, {name: row(value, index) for name, value in call.arguments.items()}) for index in range(call.size)]
+    return _stacked(results)
+
+
+def _stacked(results):
+    first = results[0]
+    if isinstance(first, Tensor):
+        if any(one.shape != first.shape for one in results):
+            raise errors.MappedError(f"the rows have results of different shapes, {first.shape} and others: their shape depends on the data")
+        return stack(results)
+    if isinstance(first, (tuple, list)):
+        columns = [_stacked(column) for column in zip(*results)]
+        return columns if type(first) is list else tuple(columns) if type(first) is tuple else type(first)(*columns)
+    return first
+
+
+def _of_no_rows(call):
+    # The shapes and dtypes of a row of zeros.
+    def blank(value):
+        if isinstance(value, Rows):
+            return zeros(value.shape, dtype=value.value.dtype)
+        return type(value)(map(blank, value)) if isinstance(value, (list, tuple)) and holds_rows(value) else value
+
+    def emptied(result):
+        if isinstance(result, Tensor):
+            return zeros((0, *result.shape), dtype=result.dtype)
+        if isinstance(result, (tuple, list)):
+            items = [emptied(item) for item in result]
+            return items if type(result) is list else tuple(items) if type(result) is tuple else type(result)(*items)
+        return result
+    return emptied(call_by_name(call.op, {name: blank(value) for name, value in call.arguments.items()}))
+
+
+# ------------------------------------------------------------------------------------ rules by family
+
+def leading(call):
+    """Stacks: whatever stands before the axes that the operator works on is looped over, the rows too."""
+    first = next(name for name in call.arguments)
+    if not only(call, first):
+        return row_by_row(call)
+    return call.run(**{first: call.arguments[first].value})
+
+
+def reduction(call):
+    x = call.arguments["x"]
+    rank = ndim(x)
+    changed = {}
+    if "where" in call.arguments:
+        changed["where"] = aligned(call.arguments["where"], rank)
+    if any(isinstance(call.arguments.get(name), Rows) for name in ("initial", "mean")):
+        return row_by_row(call)
+    x = all_rows(call, x)
+    if "out" in call.arguments:
+        changed["out"] = call.arguments["out"].value
+    axis = call.arguments.get("axis")
+    return call.run(x=x, axis=at_all(call, axis, rank), **changed)
+
+
+def along_axis(call):
+    """One axis, or all elements in a row where it is None."""
+    x = call.arguments["x"]
+    axis, rank = call.arguments.get("axis", DEFAULT_AXES.get(call.op._opname)), x.ndim
+    if not only(call, "x", "out"):
+        return row_by_row(call)
+    changed = {"out": call.arguments["out"].value} if "out" in call.arguments else {}
+    if axis is None:
+        if "cumulative" in call.op._opname and rank != 1:
+            return row_by_row(call)             # which says what is wrong
+        if call.arguments.get("keepdims"):
+            result = call.run(x=reshape(x.value, (call.size, -1)) if x.value.size else reshape(x.value, (call.size, int(np.prod(x.shape)))), axis=1, **changed)
+            return reshape(result, (call.size,) + (1,) * rank)
+        return call.run(x=reshape(x.value, (call.size, int(np.prod(x.shape)))), axis=1, **changed)
+    if rank == 0:
+        if axis not in (0, -1):
+            at(call, axis, rank)
+        return row_by_row(call)
+    return call.run(x=x.value, axis=at(call, axis, rank), **changed)
+
+
+DEFAULT_AXES = {name: -1 for name in ("sort", "argsort", "partition", "argpartition", "fft_fft", "fft_ifft", "fft_rfft", "fft_irfft")}
+
+
+def same_shape(call):
+    """Results of x's shape, whatever its axes: copies, casts, parts of complex numbers."""
+    return call.run(x=call.arguments["x"].value) if only(call, "x") else row_by_row(call)
+
+
+def creation(call):
+    """What takes of x its shape and dtype alone."""
+    if not only(call, "x"):
+        return row_by_row(call)
+    x = call.arguments["x"]
+    return Constant(call.run(x=Tensor.__getitem__(x.value, 0) if call.size else zeros(x.shape, dtype=x.value.dtype)))
+
+
+def matrices(call):
+    """tril and triu: of the last two axes."""
+    x = call.arguments["x"]
+    return call.run(x=x.value) if x.ndim >= 2 else row_by_row(call)
+
+
+# views
+
+def reshaped(call):
+    x, shape = call.arguments["x"], call.arguments["shape"]
+    if call.arguments.get("order", "C") != "C":
+        return row_by_row(call)
+    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if shape.count(-1) == 1:
+        known = int(np.prod([size for size in shape if size != -1]))
+        total = int(np.prod(x.shape))
+        if known == 0 or total % known:
+            raise ValueError(f"{call.op}: an array of shape {x.shape} does not reshape to {shape}")
+        shape = tuple(total // known if size == -1 else size for size in shape)
+    if int(np.prod(shape)) != int(np.prod(x.shape)):
+        raise ValueError(f"{call.op}: an array of shape {x.shape} does not reshape to {shape}")
+    return call.run(x=x.value, shape=(call.size, *shape))
+
+
+def flattened(call):
+    if call.arguments.get("order", "C") != "C":
+        return row_by_row(call)
+    x = call.arguments["x"]
+    flat = reshape(x.value, (call.size, int(np.prod(x.shape))))
+    return copy(flat) if call.op._opname == "flatten" else flat
+
+
+def permuted(call):
+    x = call.arguments["x"]
+    axes = call.arguments.get("axes")
+    axes = tuple(range(x.ndim))[::-1] if axes is None else axes
+    if len(axes) != x.ndim:
+        return row_by_row(call)
+    return call.run(x=x.value, axes=(0, *[at(call, axis, x.ndim) for axis in axes]))
+
+
+def two_axes(call):
+    x = call.arguments["x"]
+    given = {name: at(call, call.arguments.get(name, default), x.ndim) for name, default in (("axis1", 0), ("axis2", 1))}
+    return call.run(x=x.value, **given)
+
+
+def transposed_matrices(call):
+    x = call.arguments["x"]
+    return call.run(x=x.value) if x.ndim >= 2 else row_by_row(call)
+
+
+def moved(call):
+    x = call.arguments["x"]
+    return call.run(x=x.value, source=at_all(call, call.arguments["source"], x.ndim), destination=at_all(call, call.arguments["destination"], x.ndim))
+
+
+def expanded(call):
+    x, axis = call.arguments["x"], call.arguments.get("axis", 0)
+    rank = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    return call.run(x=x.value, axis=at_all(call, axis, rank))
+
+
+def squeezed(call):
+    x, axis = call.arguments["x"], call.arguments.get("axis")
+    if axis is None:
+        axis = tuple(place for place, size in enumerate(x.shape) if size == 1)
+    return call.run(x=x.value, axis=at_all(call, axis, x.ndim))
+
+
+def broadcast(call):
+    x, shape = call.arguments["x"], call.arguments["shape"]
+    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if x.ndim > len(shape):
+        return row_by_row(call)
+    return call.run(x=aligned(x, len(shape)), shape=(call.size, *shape))
+
+
+def over_axes(call):
+    """An axis, several, or None for all, and results of x's shape."""
+    x = call.arguments["x"]
+    return call.run(x=x.value, axis=at_all(call, call.arguments.get("axis"), x.ndim))
+
+
+def windows(call):
+    x, shape, axis = call.arguments["x"], call.arguments["window_shape"], call.arguments.get("axis")
+    return call.run(x=x.value, axis=at_all(call, axis, x.ndim), window_shape=shape)
+
+
+# lists
+
+def joined(call):
+    """concat and stack."""
+    arrays, axis = call.arguments["arrays"], call.arguments.get("axis", 0)
+    changed = {"out": call.arguments["out"].value} if "out" in call.arguments else {}
+    if isinstance(arrays, Rows):                # the rows of one array
+        if call.op._opname == "stack":
+            return moveaxis(arrays.value, 1, at(call, axis, arrays.ndim)) if not changed else row_by_row(call)
+        return row_by_row(call)
+    values = [all_rows(call, one) for one in arrays]
+    if axis is None:
+        return call.run(arrays=[reshape(one, (call.size, int(np.prod(one.shape[1:])))) for one in values], axis=1, **changed)
+    rank = values[0].ndim - 1 + (call.op._opname == "stack")
+    if rank == 0:
+        return row_by_row(call)
+    return call.run(arrays=values, axis=at(call, axis, rank), **changed)
+
+
+def sort_keys(call):
+    keys = call.arguments["keys"]
+    if isinstance(keys, Rows):
+        keys = moveaxis(keys.value, 0, 1)
+        return call.run(keys=keys, axis=at(call, call.arguments.get("axis", -1), keys.ndim - 2))
+    values = [all_rows(call, one) for one in keys]
+    return call.run(keys=values, axis=at(call, call.arguments.get("axis", -1), values[0].ndim - 1))
+
+
+# products
+
+def product(call):
+    """matmul: stacks of matrices, and vectors."""
+    first, second = call.arguments["x1"], call.arguments["x2"]
+    ranks = ndim(first), ndim(second)
+    if 0 in ranks or "out" in call.arguments:
+        return row_by_row(call)
+    matmul = call.op
+    if isinstance(first, Rows) and isinstance(second, Rows):
+        rank = max(ranks[0], 2), max(ranks[1], 2)
+        stacks = max(rank) - 2
+        a = expand_dims(first.value, 1) if ranks[0] == 1 else first.value
+        b = expand_dims(second.value, 2) if ranks[1] == 1 else second.value
+        a = expand_dims(a, tuple(range(1, stacks + 3 - rank[0]))) if rank[0] - 2 < stacks else a
+        b = expand_dims(b, tuple(range(1, stacks + 3 - rank[1]))) if rank[1] - 2 < stacks else b
+        result = matmul(a, b)
+        result = result[..., 0, :] if ranks[0] == 1 else result
+        return result[..., 0] if ranks[1] == 1 else result
+    if isinstance(first, Rows):
+        if ranks[0] == 1 and ranks[1] > 2:      # a row vector for each matrix of a stack
+            a = expand_dims(first.value, tuple(range(1, ranks[1])))
+            return matmul(a, second)[..., 0, :]
+        if ranks[1] > ranks[0]:
+            return matmul(aligned(first, ranks[1]), second)
+        return matmul(first.value, second)
+    if ranks[1] == 1:                           # one matrix, or a stack, for all vectors
+        if ranks[0] == 1:
+            return matmul(second.value, first)
+        if ranks[0] == 2:
+            return matmul(second.value, as_tensor(first).mT)
+        b = expand_dims(second.value, tuple(range(1, ranks[0] - 1)) + (ranks[0],))
+        return matmul(first, b)[..., 0]
+    return matmul(first, aligned(second, max(ranks)))
+
+
+def dotted(call):
+    first, second = call.arguments["x1"], call.arguments["x2"]
+    ranks = ndim(first), ndim(second)
+    if "out" in call.arguments:
+        return row_by_row(call)
+    if 0 in ranks:
+        return aligned(first, max(ranks)) * aligned(second, max(ranks))
+    if ranks[1] <= 2 and ranks[0] <= 2:
+        call.arguments.pop("out", None)
+        return _with(call, "matmul", product)
+    return row_by_row(call)
+
+
+def _with(call, name, rule):
+    # The rule of another operator of the same arguments.
+    return _batched.as_call(registry.operators[f"fastops::{name}"], call, rule)
+
+
+def cores(*ranks):
+    """Operators with a signature, as "(m,n),(n)->(m)": *ranks* are those of the arguments' core axes."""
+    def rule(call):
+        names = list(call.arguments)[:len(ranks)]
+        values = [call.arguments[name] for name in names]
+        if "out" in call.arguments or not only(call, *names) or any(ndim(value) < rank for value, rank in zip(values, ranks)):
+            return row_by_row(call)
+        loops = max(ndim(value) - rank for value, rank in zip(values, ranks))
+        changed = {name: aligned(value, loops + rank) for name, value, rank in zip(names, values, ranks)}
+        if "axis" in call.arguments:
+            axis = call.arguments["axis"]
+            if axis >= 0:                       # counted from the front, of arrays that may have other ranks
+                return row_by_row(call)
+        return call.run(**changed)
+    return rule
+
+
+def solved(call):
+    """solve: a right-hand side of one axis is one vector."""
+    a, b = call.arguments["x1"], call.arguments["x2"]
+    if ndim(b) == 1:
+        if isinstance(b, Rows) and not isinstance(a, Rows) and ndim(a) == 2:
+            return call.run(x1=a, x2=b.value.mT).mT             # all right-hand sides at once
+        b = expand_dims(b.value, 2) if isinstance(b, Rows) else as_tensor(b)[:, None]
+        if ndim(a) > 2:
+            b = expand_dims(b, tuple(range(1, ndim(a) - 1))) if b.ndim == 3 else b
+        return call.run(x1=a.value if isinstance(a, Rows) else a, x2=b)[..., 0]
+    rank = max(ndim(a), ndim(b))
+    return call.run(x1=aligned(a, rank), x2=aligned(b, rank))
+
+
+def summed(call):
+    """einsum: a letter for the rows."""
+    subscripts, operands = call.arguments["subscripts"], call.arguments["operands"]
+    if not isinstance(subscripts, str) or not isinstance(operands, (tuple, list)) or "out" in call.arguments:
+        return row_by_row(call)
+    text = subscripts.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    inputs = inputs.split(",")
+    if len(inputs) != len(operands):
+        return row_by_row(call)
+    letter = next(letter for letter in ascii_letters if letter not in text)
+    if not arrow:
+        plain = "".join(inputs).replace(".", "")
+        output = ("..." if "..." in text else "") + "".join(sorted(one for one in set(plain) if plain.count(one) == 1))
+    inputs = [letter + one if isinstance(value, Rows) else one for one, value in zip(inputs, operands)]
+    return call.run(subscripts=f"{','.join(inputs)}->{letter}{output}",
+                    operands=[value.value if isinstance(value, Rows) else value for value in operands])
+
+
+# indices
+
+def _index_items(index):
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _is_array(item):
+    return isinstance(item, (Rows, Tensor, np.ndarray, list)) and not (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.kind in "iu")
+
+
+def _consumed(item):
+    """How many axes an item of an index takes."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Rows):
+        return item.ndim if item.value.dtype.kind == "b" else 1
+    if isinstance(item, (Tensor, np.ndarray)) and item.dtype.kind == "b":
+        return item.ndim
+    return 1
+
+
+def _full_index(index, rank):
+    # The items with the ellipsis written out.
+    items = list(_index_items(index))
+    places = [place for place, item in enumerate(items) if item is Ellipsis]
+    missing = rank - sum_of(map(_consumed, items))
+    if places:
+        items[places[0]:places[0] + 1] = [slice(None)] * max(missing, 0)
+    else:
+        items += [slice(None)] * max(missing, 0)
+    return items
+
+
+sum_of = builtins.sum
+
+
+def _unmapped_index(call, x, index):
+    # The index of all rows, and where the rows' axis is in the result.
+    items = _index_items(index)
+    advanced = [place for place, item in enumerate(items) if _is_array(item) or isinstance(item, (bool, np.bool_))]
+    if advanced:
+        taking = [place for place, item in enumerate(items) if place in advanced or isinstance(item, (int, np.integer)) or isinstance(item, Tensor)]
+        if taking[-1] - taking[0] + 1 != len(taking):
+            arrays = [np.asarray(items[place]) for place in taking]
+            rank = len(np.broadcast_shapes(*[a.nonzero()[0].shape if a.dtype == bool else a.shape for a in arrays]))
+            return (slice(None), *items), rank
+    return (slice(None), *items), 0
+
+
+def taken(call):
+    """getitem."""
+    x, index = call.arguments["x"], call.arguments["index"]
+    if not holds_rows(index):
+        full, place = _unmapped_index(call, x, index)
+        result = x.value[full]
+        return moveaxis(result, place, 0) if place else result
+    items, first, lengths = _mapped_index(call, x, index)
+    source = x.value if isinstance(x, Rows) else x
+    result = source[tuple(items)]
+    return _placed(result, first, lengths, isinstance(x, Rows))
+
+
+def _mapped_index(call, x, index):
+    # The index with all rows of the mapped arrays; where their result's axes belong in a row, and how many they are.
+    items = _full_index(index, ndim(x))
+    for item in items:
+        if isinstance(item, Rows) and item.value.dtype.kind == "b":
+            raise errors.MappedError(f"{call.op}: an index by a mask that is mapped has as many elements as the mask says, another number in each row; use "
+                                     "where(mask, x, y), or nonzero(mask, size=...)")
+    advanced = [place for place, item in enumerate(items) if _is_array(item) or isinstance(item, (int, np.integer, Tensor)) and not isinstance(item, bool)]
+    items = [item if place not in advanced or isinstance(item, Rows) else as_tensor(item) for place, item in enumerate(items)]
+    if any(not isinstance(items[place], Rows) and items[place].dtype.kind == "b" for place in advanced):
+        items, advanced = _masks_as_indices(items, advanced)
+    rank = max(ndim(items[place]) for place in advanced)
+    for place in advanced:
+        items[place] = aligned(items[place], rank)
+    together = advanced[-1] - advanced[0] + 1 == len(advanced)
+    first = sum_of(1 for item in items[:advanced[0]]) if together else 0
+    if isinstance(x, Rows):
+        items = [reshape(arange(call.size), (call.size,) + (1,) * rank), *items]
+    return items, first, rank
+
+
+def _masks_as_indices(items, advanced):
+    made, places = [], []
+    for place, item in enumerate(items):
+        if place in advanced and not isinstance(item, Rows) and item.dtype.kind == "b":
+            for one in np.asarray(item).nonzero():
+                places.append(len(made))
+                made.append(as_tensor(one))
+            continue
+        if place in advanced:
+            places.append(len(made))
+        made.append(item)
+    return made, places
+
+
+def _placed(result, first, rank, leading):
+    # The axes of the arrays' result moved to where they belong; the rows' axis to the front.
+    if leading:
+        # rows' numbers and arrays: together at the front if anything stands between, else in place, which is the front too
+        return moveaxis(result, tuple(range(1, rank + 1)), tuple(range(1 + first, 1 + first + rank))) if rank and first else result
+    return moveaxis(result, first, 0) if first else result
+
+
+def put(call):
+    """setitem: the target is mapped."""
+    x, index, value = call.arguments["x"], call.arguments["index"], call.arguments["value"]
+    target = x.value
+    if holds_rows(index):
+        items = _index_items(index)
+        if len(items) == 1 and isinstance(items[0], Rows) and items[0].value.dtype.kind == "b":
+            return _put_masked(call, target, items[0], value)
+        items, first, rank = _mapped_index(call, x, index)
+        row_rank = _row_rank(target, tuple(items))
+        if isinstance(value, Rows):
+            value = aligned(value, row_rank)
+        elif isinstance(value, Tensor) and value.ndim > 0 and first:
+            value = broadcast_to(value, (call.size, *((1,) * (row_rank - value.ndim)), *value.shape))
+        if first and isinstance(value, Tensor) and value.ndim == row_rank + 1:
+            value = moveaxis(value, tuple(range(1 + first, 1 + first + rank)), tuple(range(1, rank + 1)))
+        target[tuple(items)] = value
+        return None
+    full, place = _unmapped_index(call, x, index)
+    if isinstance(value, Rows):
+        rank = _row_rank(target, full)
+        value = aligned(value, rank) if value.ndim <= rank else _without_ones(call, value, rank)
+        value = moveaxis(value, 0, place) if place else value
+    elif place and isinstance(value, Tensor) and value.ndim > place:
+        value = moveaxis(broadcast_to(value, (call.size, *value.shape)), 0, place)
+    target[full] = value
+    return None
+
+
+def _row_rank(target, index):
+    # The axes of one row of what an index takes.
+    return np.empty(target.shape, dtype=np.bool_)[tuple(np.asarray(item) if isinstance(item, Tensor) else item for item in index)].ndim - 1
+
+
+def _without_ones(call, value, rank):
+    extra = value.ndim - rank
+    if any(size != 1 for size in value.shape[:extra]):
+        raise ValueError(f"{call.op}: a value of shape {value.shape} does not fit")
+    return reshape(value.value, (call.size, *value.shape[extra:]))
+
+
+def _put_masked(call, target, mask, value):
+    if ndim(value) > 0:
+        raise errors.MappedError(f"{call.op}: x[mask] = y with a mapped mask takes one number as y for each row; use x = where(mask, y, x) with y of x's shape")
+    missing = target.ndim - 1 - mask.ndim
+    mask = expand_dims(mask.value, tuple(range(1 + mask.ndim, 1 + mask.ndim + missing))) if missing else mask.value
+    target[...] = where(mask, aligned(value, target.ndim - 1), target)
+    return None
+
+
+# what has no answer for all rows at once
+
+def read(call):
+    raise errors.MappedError(f"{call.op}: inside {call.level.title()} an array stands for one row of many: its value cannot be read, nor branched on; use "
+                             "where, or cond and while_loop of fastops.func")
+
+
+def depends_on_data(call):
+    raise errors.MappedError(f"{call.op}: the shape of the result depends on the data, and so would be another in each row; use where(condition, x, y), or "
+                             "call it outside of the function")
+
+
+def first_mapped(call):
+    """Elementwise in the first argument, where the others are not mapped."""
+    name = next(iter(call.arguments))
+    return call.run(**{name: call.arguments[name].value}) if only(call, name) else row_by_row(call)
+
+
+def quantiles(call):
+    x, q = call.arguments["x"], call.arguments["q"]
+    if not only(call, "x"):
+        return row_by_row(call)
+    result = call.run(x=x.value, axis=at_all(call, call.arguments.get("axis"), x.ndim))
+    return moveaxis(result, np.ndim(q), 0) if np.ndim(q) else result
+
+
+RULES = {
+    "reduction": reduction, "along axis": along_axis, "same shape": same_shape, "leading": leading, "creation": creation, "matrices": matrices,
+    "row by row": row_by_row, "depends on data": depends_on_data, "first mapped": first_mapped, "quantiles": quantiles,
+    "cumsum": along_axis, "cumprod": along_axis, "cumulative_sum": along_axis, "cumulative_prod": along_axis, "argmax": along_axis, "argmin": along_axis,
+    "sort": along_axis, "argsort": along_axis, "partition": along_axis, "argpartition": along_axis,
+    "fft_fft": along_axis, "fft_ifft": along_axis, "fft_rfft": along_axis, "fft_irfft": along_axis,
+    "copy": same_shape, "astype": same_shape, "real": same_shape, "imag": same_shape, "detach": same_shape, "i0": same_shape, "sinc": same_shape,
+    "reshape": reshaped, "ravel": flattened, "flatten": flattened, "permute_dims": permuted, "transpose": permuted, "swapaxes": two_axes,
+    "diagonal": two_axes, "matrix_transpose": transposed_matrices, "moveaxis": moved, "expand_dims": expanded, "squeeze": squeezed,
+    "broadcast_to": broadcast, "flip": over_axes, "sliding_window_view": windows, "tril": matrices, "triu": matrices,
+    "concat": joined, "stack": joined, "lexsort": sort_keys, "matmul": product, "dot": dotted, "matvec": cores(2, 1), "vecmat": cores(1, 2),
+    "vecdot": cores(1, 1), "einsum": summed, "linalg_solve": solved, "linalg_solve_triangular": row_by_row, "linalg_cho_solve": row_by_row,
+    "getitem": taken, "setitem": put, "item": read, "isin": first_mapped, "interp": first_mapped, "digitize": first_mapped, "unravel_index": first_mapped,
+    "quantile": quantiles, "percentile": quantiles, "nanquantile": quantiles, "nanpercentile": quantiles,
+}
+FAMILIES = {"elementwise": _batched.ELEMENTWISE, "reduction": reduction, "linear-algebra": leading, "creation": creation,
+            "data-dependent": depends_on_data}
+
+
+def rule_of(operator):
+    """The rule of an operator: its own, by its name, or its family's; row by row where there is none."""
+    if operator.namespace == "fastops":
+        family = operator.rules.family
+        return RULES.get(operator._opname) or FAMILIES.get(family, row_by_row)
+    return row_by_row
+
+
+_batched.set_rules(rule_of, expand_dims, lambda x, size: copy(broadcast_to(x, (size, *x.shape)), "C"))
