@@ -753,7 +753,7 @@ cdef object record(Operator op, PyObject **arguments, PyObject **values, Reverse
         target = written_argument(op, arguments)
     if target is not None and (rule.first_option < 0 or arguments[rule.first_option] == NULL):
         check_target(op, arguments, target, level)
-        sharers = target.storage.references
+        sharers = target.storage.references - thread_state().headers
     if rule.custom is not None:
         return run_custom(op, rule, arguments, values, level, keys)
     if rule.first_option >= 0:
@@ -816,7 +816,7 @@ cdef object run_without_rule(Operator op, PyObject **arguments, PyObject **value
     if taking:
         for target in targets:
             check_leaf(op, target, level)
-    sharers = [(<Tensor>target).storage.references for target in targets]
+    sharers = [(<Tensor>target).storage.references - thread_state().headers for target in targets]
     result = run_below(op, arguments, keys) if level is None else run_outside(op, values, level)
     if not taking:
         return result

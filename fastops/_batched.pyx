@@ -12,8 +12,8 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from fastops._convert cimport Parameter
-from fastops._dispatch cimport (BACKEND_BITS, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, adopt, call_bound,
-                                finish_layout, is_tensor, new_view, shape_tuple)
+from fastops._dispatch cimport (BACKEND_BITS, CONTIGUOUS, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, adopt, call_bound,
+                                finish_layout, is_tensor, new_view, shape_tuple, thread_state)
 
 from fastops import errors
 
@@ -24,6 +24,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     FRONT_BIT = 1 << 12
+    AUTOGRAD_BIT = 1 << 10
 
 cdef object _find_rule = None, _expand_dims = None, _spread = None
 ELEMENTWISE = "elementwise"
@@ -221,7 +222,7 @@ cdef object process_batched(Level base, Operator op, PyObject **arguments):
     cdef BatchLevel level = <BatchLevel>base
     cdef PyObject *values[MAXIMUM_PARAMETERS]
     cdef uint64_t mapped = 0
-    cdef int position, target = -1
+    cdef int position, target = -1, headers = 0
     cdef bint containers = False
     for position in range(op.parameter_count):
         values[position] = arguments[position]
@@ -240,15 +241,53 @@ cdef object process_batched(Level base, Operator op, PyObject **arguments):
         values[target] = <PyObject *>(<Tracer>(<Tensor>arguments[target]).autograd).primal
         mapped |= <uint64_t>1 << target
     rule = op.batching
-    if rule is None:
+    if rule is None or type(rule) is str and rule is not ELEMENTWISE:
         rule = op.batching = _find_rule(op)
-    if rule is ELEMENTWISE and not containers:
-        result = run_elementwise(op, values, mapped, level)
-    else:
-        result = run_rule(op, rule, arguments, values, level)
     if target >= 0:
+        headers = 1 if (<Tensor>arguments[target]).origin is None else 2
+        thread_state().headers += headers
+    try:
+        if rule is ELEMENTWISE and not containers:
+            result = run_elementwise(op, values, mapped, level)
+        else:
+            result = run_rule(op, rule, arguments, values, level)
+    finally:
+        if target >= 0:
+            thread_state().headers -= headers
+    if target >= 0:
+        show_again(<Tensor><object>arguments[target], level)
         return None if result is None else <object>arguments[target]
+    if is_tensor(<PyObject *>result):
+        find_origin(<Tensor>result, op, arguments)
     return result
+
+
+cdef int show_again(Tensor target, BatchLevel level) except -1:
+    # A write may have given the primal other memory, at a level further out.
+    cdef Tensor primal = (<Tracer>target.autograd).primal
+    tracer = target.autograd
+    if primal.storage != target.storage:
+        adopt(target, wrap(primal, level))
+        target.autograd = tracer
+    return 0
+
+
+cdef int find_origin(Tensor result, Operator op, PyObject **arguments) except -1:
+    # A view is one of the argument whose rows its own are views of: levels further in follow what is written into either.
+    cdef Tensor primal, argument
+    cdef int position
+    if not result.keys & FRONT_BIT:
+        return 0
+    primal = (<Tracer>result.autograd).primal
+    if primal.origin is None:
+        return 0
+    for position in range(op.parameter_count):
+        if arguments[position] != NULL and is_tensor(arguments[position]):
+            argument = <Tensor>arguments[position]
+            if argument is not result and argument.storage == primal.storage:
+                result.origin = argument if argument.origin is None else argument.origin
+                return 0
+    return 0
 
 
 cdef object run_elementwise(Operator op, PyObject **values, uint64_t mapped, BatchLevel level):
@@ -286,7 +325,7 @@ cdef object run_rule(Operator op, object rule, PyObject **arguments, PyObject **
     cdef int position
     cdef dict given = {}
     for position in range(op.parameter_count):
-        if arguments[position] != NULL:
+        if arguments[position] != NULL and not (op.write_mask >> position & 1 and <object>arguments[position] is None):
             given[(<Parameter>op.parameters[position]).name] = rows_of(<object>arguments[position], level)
     call.op, call.size, call.arguments, call.level = op, level.size, given, level
     return wrapped(rule(call), level)
@@ -296,23 +335,56 @@ cdef object run_rule(Operator op, object rule, PyObject **arguments, PyObject **
 
 cdef int become_mapped(BatchLevel level, Operator op, Tensor target) except -1:
     # Mapped values are to be written into an array that is the same for all rows: each row gets one of its own.
-    cdef Tensor former, physical, shown
-    if target.origin is not None or target.storage.references > 1:
-        raise ValueError(f"{op}: mapped values are written into an array of shape {shape_tuple(target.rank, target.sizes)} that is not mapped and whose memory "
-                         "other arrays share, which would not know: write before views are taken of it, or write into the array itself, as in a[i] += x")
-    former = new_view(target, target.rank)
+    cdef Tensor origin, physical, view
+    cdef Py_ssize_t offset
+    if target.origin is None:
+        spread(level, op, target, 1 + thread_state().headers)
+        return 0
+    origin = <Tensor>target.origin
+    if origin.keys & (FRONT_BIT | AUTOGRAD_BIT) or not origin.flags & CONTIGUOUS:
+        refuse_shared(op, target)
+    offset = target.data - origin.data
+    spread(level, op, origin, 2 + thread_state().headers)
+    physical = (<Tracer>origin.autograd).primal
+    view = new_view(physical, target.rank + 1)
+    view.data = physical.data + offset
+    view.sizes[0], view.steps[0] = physical.sizes[0], physical.steps[0]
+    memcpy(view.sizes + 1, target.sizes, target.rank * sizeof(Py_ssize_t))
+    memcpy(view.steps + 1, target.steps, target.rank * sizeof(Py_ssize_t))
+    finish_layout(view)
+    replace(level, target, view)
+    return 0
+
+
+cdef int spread(BatchLevel level, Operator op, Tensor target, Py_ssize_t sharers) except -1:
+    if target.storage.references > sharers:
+        refuse_shared(op, target)
+    replace(level, target, <Tensor>_spread(former_of(target), level.size))
+    return 0
+
+
+cdef Tensor former_of(Tensor target):
+    cdef Tensor former = new_view(target, target.rank)
     memcpy(former.sizes, target.sizes, target.rank * sizeof(Py_ssize_t))
     memcpy(former.steps, target.steps, target.rank * sizeof(Py_ssize_t))
     finish_layout(former)
     former.origin, former.keys, former.autograd, former.number = None, target.keys, target.autograd, target.number
-    physical = <Tensor>_spread(former, level.size)
-    shown = wrap(physical, level)
+    return former
+
+
+cdef int replace(BatchLevel level, Tensor target, Tensor physical) except -1:
+    cdef Tensor former = former_of(target), shown = wrap(physical, level)
     adopt(target, shown)
     target.autograd = shown.autograd
     if level.converted is None:
         level.converted = []
     level.converted.append((target, former))
     return 0
+
+
+cdef int refuse_shared(Operator op, Tensor target) except -1:
+    raise ValueError(f"{op}: mapped values are written into an array of shape {shape_tuple(target.rank, target.sizes)} that is not mapped and whose memory other "
+                     "arrays share, which would not know: write before views are taken of it")
 
 
 # ---------------------------------------------------------------------------------- what Python sees

@@ -72,7 +72,7 @@ cdef extern from *:
     typedef struct {
         uint64_t included, excluded;
         PyObject *interpreters, *walk;
-        int depth, levels, no_grad, formula;
+        int depth, levels, no_grad, formula, headers;
     } fastops_thread_state;
 
     /* Whether a product does not fit; *result holds it if it does. A division costs more than all the rest of
@@ -97,6 +97,7 @@ cdef extern from *:
         int levels                  # how many transforms of functions are open in this thread
         int no_grad                 # nonzero: nothing is recorded for derivatives
         int formula                 # nonzero: a user's formula of a derivative runs
+        int headers                 # of mapped tensors above the array that is written, which share its memory rightly
 
 cdef class Tensor:
     cdef char *data

@@ -415,7 +415,7 @@ cdef object run_transform(Kernel kernel, Operator op, PyObject **arguments, uint
     cdef uint64_t mask = op.tensor_mask
     cdef int position
     if thread.interpreters == NULL:
-        if op.composition is not None:          # transforms see what it is made of
+        if op.composition is not None and op.batching is None:          # transforms see what it is made of
             return op.composition.run(op.composition, op, arguments, keys)
         while mask:
             position = fastops_lowest(mask)
@@ -429,6 +429,8 @@ cdef object run_transform(Kernel kernel, Operator op, PyObject **arguments, uint
         if not top.alive:
             raise errors.EscapeError(f"{op}: an argument was computed inside {label_of(top)}, which has returned: return "
                                      "values from the transformed function instead of storing them, or store x.detach()")
+        if op.composition is not None and top.differentiates:
+            return op.composition.run(op.composition, op, arguments, keys)
         if op.differentiator is not None and top.differentiates:
             return op.differentiator.run(op.differentiator, op, arguments, (keys | 1 << AUTOGRAD) & ~(<uint64_t>1 << TRANSFORM_FRONT))
         return top.process(top, op, arguments)
@@ -770,15 +772,22 @@ cdef Tensor new_view(Tensor base, int ndim):
     return view
 
 
-cdef int require_values(Tensor tensor) except -1:
-    # One row's values are not to be read where an array stands for all rows of a batch.
+def has_values(Tensor tensor not None):
+    """Whether an array stands for itself, and not for one row of a batch, whose values cannot be read."""
     cdef Tracer tracer
     while tensor.keys >> TRANSFORM_FRONT & 1:
         tracer = <Tracer>tensor.autograd
         if not tracer.level.differentiates:
-            raise errors.MappedError(f"inside {label_of(tracer.level)} an array stands for one row of many, of shape {tensor.shape}: its values cannot be "
-                                     "read, nor branched on; use where, or cond and while_loop of fastops.func, or move this out of the function")
+            return False
         tensor = tracer.primal
+    return True
+
+
+cdef int require_values(Tensor tensor) except -1:
+    # One row's values are not to be read where an array stands for all rows of a batch.
+    if not has_values(tensor):
+        raise errors.MappedError(f"inside {label_of(level_of(<PyObject *>tensor))} an array stands for one row of many, of shape {tensor.shape}: its values "
+                                 "cannot be read, nor branched on; use where, or move this out of the function")
     return 0
 
 

@@ -319,7 +319,7 @@ cdef Tensor tangent_of_part(Operator op, Level level, Tensor view, Tensor origin
     cdef bint alike
     cdef int axis
     if tangent_of(origin, level) is None:
-        if view.storage.references > 3:
+        if view.storage.references > 3 + thread_state().headers:
             raise_shared(op)
         set_tracer(origin, beneath(origin, level), level, zeros(origin))
     whole = <Tensor>tangent_of(origin, level)
@@ -358,7 +358,7 @@ cdef object write(Level level, Operator op, Derivative rule, PyObject **argument
     setitem = structural("setitem")
     primal, held = parts(level, target)
     if not joined:
-        if target.origin is None and target.storage.references > 1:
+        if target.origin is None and target.storage.references > 1 + thread_state().headers:
             raise_shared(op)
         primal = beneath(target, level)
         if target.origin is not None:

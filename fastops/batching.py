@@ -314,7 +314,7 @@ def product(call):
         if ranks[0] == 1 and ranks[1] > 2:      # a row vector for each matrix of a stack
             a = expand_dims(first.value, tuple(range(1, ranks[1])))
             return matmul(a, second)[..., 0, :]
-        if ranks[1] > ranks[0]:
+        if ranks[1] > ranks[0] > 1:
             return matmul(aligned(first, ranks[1]), second)
         return matmul(first.value, second)
     if ranks[1] == 1:                           # one matrix, or a stack, for all vectors
@@ -511,7 +511,7 @@ def put(call):
         items, first, rank = _mapped_index(call, x, index)
         row_rank = _row_rank(target, tuple(items))
         if isinstance(value, Rows):
-            value = aligned(value, row_rank)
+            value = aligned(value, row_rank) if value.ndim <= row_rank else _without_ones(call, value, row_rank)
         elif isinstance(value, Tensor) and value.ndim > 0 and first:
             value = broadcast_to(value, (call.size, *((1,) * (row_rank - value.ndim)), *value.shape))
         if first and isinstance(value, Tensor) and value.ndim == row_rank + 1:
@@ -531,7 +531,10 @@ def put(call):
 
 def _row_rank(target, index):
     # The axes of one row of what an index takes.
-    return np.empty(target.shape, dtype=np.bool_)[tuple(np.asarray(item) if isinstance(item, Tensor) else item for item in index)].ndim - 1
+    items = _full_index(index, target.ndim)
+    arrays = [item for item in items if _is_array(item) or isinstance(item, (bool, np.bool_))]
+    taken = max((1 if isinstance(item, (bool, np.bool_)) or as_tensor(item).dtype.kind == "b" else ndim(item) for item in arrays), default=0)
+    return sum_of(1 for item in items if isinstance(item, slice) or item is None) + taken - 1
 
 
 def _without_ones(call, value, rank):
@@ -554,7 +557,7 @@ def _put_masked(call, target, mask, value):
 
 def read(call):
     raise errors.MappedError(f"{call.op}: inside {call.level.title()} an array stands for one row of many: its value cannot be read, nor branched on; use "
-                             "where, or cond and while_loop of fastops.func")
+                             "where, or move this out of the function")
 
 
 def depends_on_data(call):
@@ -570,7 +573,7 @@ def first_mapped(call):
 
 def quantiles(call):
     x, q = call.arguments["x"], call.arguments["q"]
-    if not only(call, "x"):
+    if not only(call, "x") or call.arguments.get("weights") is not None:
         return row_by_row(call)
     result = call.run(x=x.value, axis=at_all(call, call.arguments.get("axis"), x.ndim))
     return moveaxis(result, np.ndim(q), 0) if np.ndim(q) else result
@@ -598,8 +601,7 @@ FAMILIES = {"elementwise": _batched.ELEMENTWISE, "reduction": reduction, "linear
 def rule_of(operator):
     """The rule of an operator: its own, by its name, or its family's; row by row where there is none."""
     if operator.namespace == "fastops":
-        family = operator.rules.family
-        return RULES.get(operator._opname) or FAMILIES.get(family, row_by_row)
+        return RULES.get(operator.batching) or RULES.get(operator._opname) or FAMILIES.get(operator.rules.family, row_by_row)
     return row_by_row
 
 

@@ -30,7 +30,7 @@ class Rules:
 
 
 def declare(schema, summary, *, kernels, family, samples, reference=None, notes="", example="", syntax=None,
-            methods=(), gather=None, module="", answers=(), derivative=None):
+            methods=(), gather=None, module="", answers=(), derivative=None, batching=None):
     """Make the built-in operator of *schema* and hand it out.
 
     *schema* reads ``"name(Array x, /, ...) -> Tensor"``; *kernels* is a dict from DispatchKey to kernel. *summary*
@@ -39,13 +39,15 @@ def declare(schema, summary, *, kernels, family, samples, reference=None, notes=
     under which it is a method of Tensor; *gather* names the parameter that takes surplus positional arguments.
     *module* is the part of the namespace where the function stands ("linalg"), ``fastops::linalg_name`` being the
     operator's full name. *answers* lists functions of NumPy's of other names that this operator stands for when they
-    meet a Tensor (``numpy.add.reduce`` for ``sum``). *derivative* is what ``fastops.derivatives`` makes.
+    meet a Tensor (``numpy.add.reduce`` for ``sum``). *derivative* is what ``fastops.derivatives`` makes. *batching* names the
+    rule of ``fastops.batching`` for mapped arrays, where it is not that of the family; a composite needs one where it reads values.
     """
     parsed = parse_schema(f"fastops::{module}_{schema}" if module else "fastops::" + schema)
     operator = registry.define(parsed, checked=False, gather=gather, kernels={
         int(key): kernel if isinstance(kernel, machine.Kernel) else machine.Kernel(kernel) for key, kernel in kernels.items()})
     operator.rules = Rules(reference, samples, family, tuple(answers))
     operator.derivative = derivative
+    operator.batching = batching
     operator.__name__ = operator.__qualname__ = parsed.opname.removeprefix(module + "_") if module else parsed.opname
     operator.__module__ = caller_module()
     operator.__doc__ = docstring(summary, notes, example)

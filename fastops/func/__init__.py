@@ -8,6 +8,6 @@ tensor([[ 6.,  0.],
 
 from fastops.func.forward import hessian, hvp, jacfwd, jvp, linearize
 from fastops.func.reverse import grad, grad_and_value, jacrev, value_and_grad, vjp
-from fastops.func.vmap import vmap
+from fastops.func.batch import vmap
 
 __all__ = ["grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp", "vmap"]

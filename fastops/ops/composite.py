@@ -10,7 +10,7 @@ from fastops.derivatives import partials
 from fastops.ops.create import arange, full_like
 from fastops.ops.elementwise import (abs, cos, divide, equal, isfinite, isinf, isnan, less, less_equal, logical_and, multiply,
                                      not_equal, polynomial, positive, pow, rint, signbit, sin, subtract, trunc, where)
-from fastops.ops.families import composite
+from fastops.ops.families import composite, holds
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import max, mean, min, sum
 from fastops.ops.shape import copy as copied
@@ -388,7 +388,7 @@ def _average(x, /, axis=None, weights=None, returned=False, *, keepdims=False):
         weights = reshape(weights, [x.shape[place] if place in axes else 1 for place in range(x.ndim)])
     weights = broadcast_to(weights, x.shape)
     total = sum(weights, axis=axis, keepdims=keepdims, dtype=np.result_type(x.dtype, weights.dtype, "f8" if x.dtype.kind in "iub" else "?"))
-    if total.device != "meta" and bool((total == 0).any()):
+    if holds((total == 0).any()):
         raise ZeroDivisionError("average: the weights sum up to zero")
     result = divide(sum(multiply(x, weights), axis=axis, keepdims=keepdims), total)
     return (result, total) if returned else result

@@ -574,7 +574,7 @@ def _lstsq_shape(a, b, rcond=None):
 lstsq = through_numpy(
     "lstsq(Array a, Array b, /, float? rcond=None) -> (Tensor, Tensor, Tensor, Tensor)",
     "The x for which the norm of b - a @ x is least.", lambda a, b, rcond=None: np.linalg.lstsq(a, b, rcond), _lstsq_shape,
-    module="linalg", family="data-dependent", reference=np.linalg.lstsq, samples=lambda rng: (
+    module="linalg", family="data-dependent", batching="row by row", reference=np.linalg.lstsq, samples=lambda rng: (
         Sample(samples.array(rng, (4, 2), dtype), samples.array(rng, shape, dtype)) for dtype in INEXACT for shape in ((4,), (4, 3))),
     notes="""
 Parameters

@@ -9,7 +9,7 @@ from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.ops.composite import NUMPY
 from fastops.ops.elementwise import equal, not_equal, where
-from fastops.ops.families import composite, through_numpy, values_of, write_out
+from fastops.ops.families import composite, holds, through_numpy, values_of, write_out
 from fastops.ops.reduce import all as every
 from fastops.ops.shape import (along, broadcast_to, copy, expand_dims, flip, moveaxis, normalized, ravel, reinterpret, reshape,
                                stack, take, within)
@@ -37,7 +37,7 @@ def _choose(a, choices, /, out=None, mode="raise"):
         raise TypeError(f"choose: places are whole numbers, not {a.dtype}")
     a = a.astype(np.int64)
     shape = np.broadcast_shapes(a.shape, *[choice.shape for choice in choices])
-    if mode == "raise" and a.device == "cpu" and a.size and not 0 <= int(a.min()) <= int(a.max()) < len(choices):
+    if mode == "raise" and a.size and holds(((a < 0) | (a >= len(choices))).any()):
         raise ValueError(f"choose: a place lies outside the {len(choices)} choices; mode='clip' or 'wrap' allows it")
     places = broadcast_to(within(a, len(choices), mode, "choose"), shape)
     result = broadcast_to(choices[0], shape).astype(dtype)
@@ -223,7 +223,7 @@ put = _writing("put(Tensor(a!) x, /, Array ind, Any v, str mode='raise') -> ()",
 >>> x = fo.zeros(3)
 >>> fo.put(x, [0, 2], [5, 6])
 >>> x
-tensor([5., 0., 6.])""", samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
+tensor([5., 0., 6.])""", batching="row by row", samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
 
 
 def _masked(name, x, mask, values, counted):
@@ -246,13 +246,13 @@ place = _writing("place(Tensor(a!) x, /, Array mask, Any vals) -> ()", "Writes v
 >>> x = fo.zeros(3)
 >>> fo.place(x, [True, False, True], [5, 6])
 >>> x
-tensor([5., 0., 6.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+tensor([5., 0., 6.])""", batching="row by row", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
 putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Any values) -> ()", "Writes, where the mask is true, the value of the same place.",
                    lambda x, mask, values, /: _masked("putmask", x, mask, values, False), """
 >>> x = fo.zeros(3)
 >>> fo.putmask(x, [True, False, True], [5, 6, 7])
 >>> x
-tensor([5., 0., 7.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+tensor([5., 0., 7.])""", batching="row by row", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
 
 
 def _put_along_axis(x, indices, values, /, axis=-1):

@@ -4,7 +4,7 @@ import numpy as np
 
 from fastops import samples
 from fastops._create import empty_meta
-from fastops._dispatch import DispatchKey, Tensor, as_tensor
+from fastops._dispatch import DispatchKey, Tensor, as_tensor, has_values
 from fastops._loops import Elementwise, UfuncLoops, as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.schema import parse_schema
@@ -262,6 +262,11 @@ def through_numpy(schema, summary, function, shape, *, family="primitive", keys=
 
     return declare(schema, summary, family=family,
                    kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta, **dict.fromkeys(keys, on_cpu)}, **more)
+
+
+def holds(condition):
+    """Whether a truth value that warnings and errors depend on can be read and is true: without data nothing is said."""
+    return condition.device == "cpu" and has_values(condition) and bool(condition)
 
 
 def values_of(name, x):

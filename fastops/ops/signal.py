@@ -13,7 +13,7 @@ from fastops.derivatives import composed, multilinear, refuse
 from fastops.ops.composite import NUMPY, diff
 from fastops.ops.create import empty_like, zeros, zeros_like
 from fastops.ops.elementwise import abs, clip, conj, divide, less, remainder, where
-from fastops.ops.families import composite, through_numpy
+from fastops.ops.families import composite, holds, through_numpy
 from fastops.ops.reduce import cumsum, sum
 from fastops.ops.shape import concat, flip, normalized, ravel, reshape
 from fastops.ops.sorting import argsort, searchsorted
@@ -46,7 +46,7 @@ def _spacings(x, spacings, axes):
         if spacing.ndim != 1 or spacing.shape[0] != x.shape[axis]:
             raise ValueError(f"gradient: coordinates of shape {spacing.shape} do not fit axis {axis} of {x.shape[axis]} elements")
         steps = diff(spacing * 1.0 if spacing.dtype.kind in "iub" else spacing)
-        even = steps.device == "cpu" and bool((steps == steps[0]).all())
+        even = holds((steps == steps[0]).all())
         result.append(steps[0].item() if even else steps)
     return result
 
@@ -328,7 +328,7 @@ def _polynomial(name, signature, summary, example, calls, derivative=refuse("it 
     def shape(*args, **kwargs):
         raise NotImplementedError(f"{name}: the number of coefficients may depend on the data, which device 'meta' does not have")
 
-    return through_numpy(f"{name}({signature}) -> Tensor", summary, on_arrays, shape, family="data-dependent", reference=function,
+    return through_numpy(f"{name}({signature}) -> Tensor", summary, on_arrays, shape, family="data-dependent", batching="row by row", reference=function,
                          samples=lambda rng: (Sample(*call) for call in calls), notes=NUMPY.format(name=name), example=example, derivative=derivative)
 
 
@@ -409,7 +409,7 @@ def _real_if_close(a, tol=100):
 
 
 real_if_close = composite("real_if_close(Array a, /, float tol=100.0) -> Tensor", "The real part, if no imaginary part is larger than tol roundings.",
-                          _real_if_close, family="data-dependent", reference=np.real_if_close,
+                          _real_if_close, family="data-dependent", batching="row by row", reference=np.real_if_close,
                           samples=lambda rng: (Sample(np.array(values)) for values in ([1 + 1e-15j, 2], [1 + 1j])),
                           notes="The data are read. " + NUMPY.format(name="real_if_close"), example="""
 >>> fo.real_if_close(fo.asarray([1 + 0j]))

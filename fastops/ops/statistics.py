@@ -10,7 +10,7 @@ from fastops.derivatives import composed, linear, refuse
 from fastops.ops.composite import NUMPY
 from fastops.ops.create import full_like
 from fastops.ops.elementwise import ceil, clip, conj, divide, floor, isnan, logical_not, multiply, rint, sqrt, where
-from fastops.ops.families import composite, through_numpy, values_of, write_out
+from fastops.ops.families import composite, holds, through_numpy, values_of, write_out
 from fastops.ops.linalg import matmul
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import amax, amin, any as some
@@ -36,11 +36,6 @@ Tensor
 Notes
 -----
 {empty}NumPy: ``numpy.{name}``."""
-
-
-def holds(condition):
-    """Whether a truth value that warnings and errors depend on is there and true: without data nothing is said."""
-    return condition.device == "cpu" and bool(condition)
 
 
 def _warn(condition, text):
@@ -468,7 +463,7 @@ def _unknown(name):
 histogram2d = through_numpy(
     "histogram2d(Array x, Array y, /, Any bins=10, Any range=None, bool? density=None, Array? weights=None) -> (Tensor, Tensor, Tensor)",
     "How many points (x, y) lie in each bin, and the edges along x and along y.", lambda x, y, bins=10, range=None, density=None, weights=None:
-    np.histogram2d(x, y, bins, range, density, weights), _unknown("histogram2d"), family="data-dependent", reference=np.histogram2d,
+    np.histogram2d(x, y, bins, range, density, weights), _unknown("histogram2d"), family="data-dependent", batching="row by row", reference=np.histogram2d,
     samples=lambda rng: (Sample(samples.array(rng, (9,), "f8"), samples.array(rng, (9,), "f8"), *bins) for bins in ((), (3,), ([2, 4],))),
     notes=NUMPY.format(name="histogram2d"), example="""
 >>> fo.histogram2d(fo.asarray([0.0, 1.0]), fo.asarray([0.0, 1.0]), bins=2)[0]
@@ -478,7 +473,7 @@ tensor([[1., 0.],
 
 bincount = through_numpy(
     "bincount(Array x, /, Array? weights=None, int minlength=0) -> Tensor", "How often each whole number occurs, from 0 on.",
-    lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), _unknown("bincount"), family="data-dependent", reference=np.bincount,
+    lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), _unknown("bincount"), family="data-dependent", batching="row by row", reference=np.bincount,
     samples=lambda rng: (Sample(rng.integers(0, 5, 9), **more) for more in ({}, {"minlength": 9}, {"weights": np.linspace(0, 1, 9)})), notes="""
 Raises
 ------

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from fastops import _batched as engine
-from fastops import batching, tree      # batching: whose rules the levels find
+from fastops import tree
 from fastops._batched import BatchLevel
 from fastops._dispatch import Tensor, as_tensor
 from fastops.ops.shape import broadcast_to, concat, moveaxis
