@@ -51,7 +51,7 @@ def names_by_operator():
     """The public names of each operator: a dict from qualified name to a set of names."""
     result = {}
     for prefix, module in [("", fo), *((f"{name}.", getattr(fo, name)) for name in MODULES)]:
-        for name in dir(module):
+        for name in getattr(module, "__all__", None) or dir(module):
             value = getattr(module, name)
             if isinstance(value, fo.OpOverload):
                 result.setdefault(value.name(), set()).add(prefix + name)

@@ -42,13 +42,26 @@ def set_rules(find_rule, expand_dims, spread):
 @cython.final
 cdef class BatchLevel(Level):
     """One call of ``vmap``: how many rows there are, which of them are in this chunk, and what is done with random numbers."""
-    cdef readonly Py_ssize_t size, first
+    cdef readonly Py_ssize_t size, first, total
     cdef readonly str randomness
+    cdef dict starts                # {stream of random bits: where it stood before the first chunk}
+    cdef set rewound
     cdef list converted             # arrays that mapped values were written into, and what they were
 
-    def __init__(self, Py_ssize_t size, str randomness="error", Py_ssize_t first=0):
+    def __init__(self, Py_ssize_t size, str randomness="error", Py_ssize_t first=0, Py_ssize_t total=-1, starts=None):
         self.process = process_batched
-        self.size, self.randomness, self.first = size, randomness, first
+        self.size, self.randomness, self.first, self.starts = size, randomness, first, starts
+        self.total = size if total < 0 else total
+
+    def rewind(self, bits):
+        """Let each chunk of rows find a stream of random bits where the first found it."""
+        if self.starts is None:
+            return
+        if self.rewound is None:
+            self.rewound = set()
+        if bits not in self.rewound:
+            self.rewound.add(bits)
+            bits.counter = self.starts.setdefault(bits, bits.counter)
 
     def __enter__(self):
         levels = _open_levels()
@@ -99,10 +112,9 @@ cdef list _open_levels():
         return _local.levels
 
 
-def innermost():
-    """The innermost of vmap's levels in this thread, or None."""
-    levels = _open_levels()
-    return levels[len(levels) - 1] if levels else None
+def open_levels():
+    """vmap's levels that are open in this thread, the innermost last."""
+    return _open_levels()
 
 
 @cython.no_gc
@@ -238,8 +250,10 @@ cdef object process_batched(Level base, Operator op, PyObject **arguments):
             containers = containers or holds_mapped(<object>arguments[position], level)
     if target >= 0 and not mapped >> target & 1:
         become_mapped(level, op, <Tensor><object>arguments[target])
-        values[target] = <PyObject *>(<Tracer>(<Tensor>arguments[target]).autograd).primal
-        mapped |= <uint64_t>1 << target
+        for position in range(op.parameter_count):          # it may be an operand too
+            if arguments[position] != NULL and is_mapped(arguments[position], level):
+                values[position] = <PyObject *>(<Tracer>(<Tensor>arguments[position]).autograd).primal
+                mapped |= <uint64_t>1 << position
     rule = op.batching
     if rule is None or type(rule) is str and rule is not ELEMENTWISE:
         rule = op.batching = _find_rule(op)

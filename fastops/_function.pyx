@@ -519,7 +519,7 @@ def apply_function(cls, args):
         if isinstance(level, ForwardLevel):
             return function_forward(cls, args, level)
         if not isinstance(level, ReverseLevel):
-            return level_apply(cls, args, level)
+            return _mapped_function(level, cls, args)
     recording = not thread.no_grad and any([requires(value, level) for value in args])
     inner = tuple([lowered(level, value) for value in args]) if level is not None else args
     outside = thread.no_grad
@@ -540,9 +540,13 @@ def apply_function(cls, args):
     return left(f"{cls.__name__}Backward", formula, args, result, level)
 
 
-def level_apply(cls, args, level):
-    """What a transform of another kind does with a Function; it says so itself."""
-    return level.function(cls, args)
+cdef object _mapped_function = None
+
+
+def set_mapped_function(function):
+    """Say what a Function gives for mapped arrays: ``function(level, cls, args)``."""
+    global _mapped_function
+    _mapped_function = function
 
 
 cdef object names_of(cls, count):

@@ -6,6 +6,7 @@ fastops/_batched.pyx; operators without one are computed row by row.
 """
 
 import builtins
+import warnings
 from string import ascii_letters
 
 import numpy as np
@@ -598,11 +599,84 @@ FAMILIES = {"elementwise": _batched.ELEMENTWISE, "reduction": reduction, "linear
             "data-dependent": depends_on_data}
 
 
+class Info:
+    """What a rule of a user's operator is told beside the arguments: how many rows there are, and what random numbers do."""
+    __slots__ = ("batch_size", "randomness")
+
+    def __init__(self, level):
+        self.batch_size, self.randomness = level.size, level.randomness
+
+    def __repr__(self):
+        return f"Info(batch_size={self.batch_size}, randomness={self.randomness!r})"
+
+
+def _bare(value):
+    # An argument without its Rows.
+    if isinstance(value, Rows):
+        return value.value
+    return type(value)(map(_bare, value)) if holds_rows(value) else value
+
+
+def _axes(value):
+    # 0 for a mapped argument, None for any other; lists of these for lists that hold one.
+    if isinstance(value, Rows):
+        return 0
+    return list(map(_axes, value)) if holds_rows(value) else None
+
+
+def in_front(name, result, axes):
+    # Results of a user's rule with the rows along the first axis.
+    if isinstance(result, (tuple, list)):
+        if axes is None or isinstance(axes, int):
+            axes = [axes] * len(result)
+        if not isinstance(axes, (tuple, list)) or len(axes) != len(result):
+            raise errors.MappedError(f"{name}: the rule of register_vmap gives {len(result)} results and the axes {axes!r}, which do not match")
+        items = [in_front(name, item, axis) for item, axis in zip(result, axes)]
+        return items if type(result) is list else tuple(items)
+    if axes is None:
+        return Constant(result)
+    if not isinstance(result, Tensor) or not isinstance(axes, int):
+        raise errors.MappedError(f"{name}: the rule of register_vmap gives {type(result).__name__} with the axis {axes!r}; a Tensor with a number, or None, is wanted")
+    return moveaxis(result, axes, 0) if axes % max(result.ndim, 1) else result
+
+
+def users_rule(function):
+    """The rule that ``function(info, in_dims, *args, **kwargs) -> (results, out_dims)`` says."""
+    def rule(call):
+        names = [argument.name for argument in call.op._schema.arguments if not argument.kwarg_only]
+        given = [name for name in names if name in call.arguments]
+        args = [call.arguments[name] for name in given]
+        kwargs = {name: _bare(value) for name, value in call.arguments.items() if name not in given}
+        answer = function(Info(call.level), tuple(map(_axes, args)), *map(_bare, args), **kwargs)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise errors.MappedError(f"{call.op}: the rule of register_vmap returns a pair (results, out_dims), not {answer!r}")
+        return in_front(call.op, *answer)
+    return rule
+
+
+def _with_warning(call):
+    # A user's operator without a rule.
+    _warn_once(call.op)
+    return row_by_row(call)
+
+
+_warned = set()
+
+
+def _warn_once(operator):
+    if operator.name() not in _warned:
+        _warned.add(operator.name())
+        warnings.warn(f"{operator} has no rule for mapped arrays and is called row by row: register one with "
+                      f"fastops.library.register_vmap({operator.name()!r}, rule), or tag the operator as pointwise", RuntimeWarning, stacklevel=4)
+
+
 def rule_of(operator):
     """The rule of an operator: its own, by its name, or its family's; row by row where there is none."""
     if operator.namespace == "fastops":
         return RULES.get(operator.batching) or RULES.get(operator._opname) or FAMILIES.get(operator.rules.family, row_by_row)
-    return row_by_row
+    if operator.batching is not None:
+        return operator.batching
+    return _batched.ELEMENTWISE if any(tag.name == "pointwise" for tag in operator.tags) else _with_warning
 
 
 _batched.set_rules(rule_of, expand_dims, lambda x, size: copy(broadcast_to(x, (size, *x.shape)), "C"))

@@ -18,6 +18,7 @@ from fastops._autograd import Derivative
 from fastops._custom import CustomKernel, Handle, quickly_called
 from fastops._dispatch import DispatchKey, Kernel, Operator, backend_select
 from fastops._function import OperatorRule
+from fastops.batching import users_rule
 from fastops.infer import infer_schema
 from fastops.packets import OpOverloadPacket
 from fastops.schema import parse_schema
@@ -124,6 +125,10 @@ class CustomOpDef(Handle):
     def register_autograd(self, backward, /, *, setup_context=None):
         """Register the derivative, see ``fastops.library.register_autograd``; a later one replaces it."""
         _set_backward(self._rule, backward, setup_context)
+
+    def register_vmap(self, func=None, /):
+        """Register how it is called on mapped arrays, see ``fastops.library.register_vmap``; a later one replaces it. Returns *func*."""
+        return _set_vmap(self._opoverload, func)
 
     def register_jvp(self, jvp, /, *, setup_context=None):
         """Register the forward-mode derivative, see ``fastops.library.register_jvp``; a later one replaces it."""
@@ -255,6 +260,64 @@ def _set_jvp(rule, jvp, setup_context):
         raise TypeError(f"register_jvp: jvp is a callable, not {jvp!r}")
     _callable("register_jvp", "setup_context", setup_context)
     rule.jvp, rule.jvp_setup = jvp, setup_context
+
+
+def _set_vmap(operator, function):
+    if function is None:
+        return lambda function: _set_vmap(operator, function)
+    if not callable(function):
+        raise TypeError(f"register_vmap: a rule is a callable, not {function!r}")
+    operator.batching = users_rule(function)
+    return function
+
+
+def register_vmap(op, func=None, /, *, lib=None):
+    """Register how an operator is called on mapped arrays; without *func* a decorator.
+
+    Parameters
+    ----------
+    op : str, OpOverload or CustomOpDef
+    func : callable
+        ``func(info, in_dims, *args, **kwargs)`` gets the arguments with all rows and in_dims, the axis of the rows for each positional
+        one that was given: None where it is not mapped, a list for a list. It returns ``(results, out_dims)``.
+        ``info.batch_size`` is the number of rows, ``info.randomness`` what random numbers do.
+    lib : Library, optional
+        With which the rule goes; it stays if not given.
+
+    Returns
+    -------
+    callable
+        *func*.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such operator.
+    ValueError
+        If op is none of the above.
+
+    Notes
+    -----
+    PyTorch: ``torch.library.register_vmap``. An operator without a rule is called row by row, or, tagged ``pointwise``, as elementwise
+    operators are.
+
+    Examples
+    --------
+    >>> import fastops as fo
+    >>> @fo.library.custom_op("vmap_doc::total", mutates_args=())
+    ... def total(x: fo.Tensor) -> fo.Tensor:
+    ...     return x.sum()
+    >>> @fo.library.register_vmap("vmap_doc::total")
+    ... def rule(info, in_dims, x):
+    ...     return fo.moveaxis(x, in_dims[0], 0).reshape(info.batch_size, -1).sum(axis=1), 0
+    >>> fo.vmap(total)(fo.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([3., 7.])
+    """
+    definition, operator = _operator("register_vmap", op)
+    earlier = operator.batching
+    if definition is None and lib is not None:
+        lib._undo.append(lambda: setattr(operator, "batching", earlier))
+    return _set_vmap(operator, func)
 
 
 def _rule_of(operator, lib):

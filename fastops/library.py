@@ -13,10 +13,11 @@ tensor([2., 4.])
 >>> lib._destroy()
 """
 
-from fastops.custom import (CustomOpDef, custom_op, impl_abstract, register_autograd, register_fake, register_jvp, register_kernel)
+from fastops.custom import (CustomOpDef, custom_op, impl_abstract, register_autograd, register_fake, register_jvp, register_kernel,
+                             register_vmap)
 from fastops.infer import infer_schema
 from fastops.libraries import Library, Tag, _scoped_library, define, fallthrough_kernel, impl
 from fastops.ufuncs import from_ufunc
 
 __all__ = ["CustomOpDef", "Library", "Tag", "_scoped_library", "custom_op", "define", "fallthrough_kernel", "from_ufunc", "impl", "impl_abstract",
-           "infer_schema", "register_autograd", "register_fake", "register_jvp", "register_kernel"]
+           "infer_schema", "register_autograd", "register_fake", "register_jvp", "register_kernel", "register_vmap"]

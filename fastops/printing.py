@@ -16,6 +16,9 @@ def represent(tensor):
         body = "..."
         notes.append(f"shape={tensor.shape}")
         notes.append(f"device='{tensor.device}'")
+    elif not machine.has_values(tensor):
+        body = "..."
+        notes += [f"shape={tensor.shape}", "mapped=True"]
     else:
         body = np.array2string(as_ndarray(tensor), separator=", ", prefix=name + "(", suffix=")")
         if tensor.size == 0 and tensor.shape != (0,):

@@ -11,6 +11,7 @@ Results are tensors, 0-dimensional ones where NumPy gives a number.
 """
 
 import inspect
+import math
 import operator
 import os
 import threading
@@ -18,14 +19,16 @@ import warnings
 
 import numpy as np
 
+from fastops import _batched, errors
 from fastops._dispatch import Tensor, as_tensor
 from fastops._loops import as_ndarray
 from fastops.linalg import cholesky, eigh
 from fastops.ops.elementwise import abs, divide, exp, expm1, pow, sqrt
+from fastops.ops.families import holds
 from fastops.ops.linalg import matmul
 from fastops.ops.random import draw
 from fastops.ops.reduce import cumsum, sum
-from fastops.ops.shape import astype, broadcast_to, matrix_transpose, normalized, ravel, reshape, stack, take, take_along_axis
+from fastops.ops.shape import astype, broadcast_to, expand_dims, matrix_transpose, normalized, ravel, reshape, stack, take, take_along_axis
 from fastops.ops.sorting import argsort, searchsorted
 
 
@@ -100,6 +103,35 @@ def _count(shape):
     return count
 
 
+def _drawn_in_rows(levels, bits, distribution, parameters, shape, dtype, device):
+    # Inside vmap: one draw for the rows of all levels at which rows differ, each row taking the elements that its place fixes.
+    for level in levels:
+        if level.randomness == "error":
+            raise errors.MappedError(f"random numbers are drawn inside {level.title()}: say with randomness='different' that each row has its own, or with "
+                                     "randomness='same' that all have the same")
+        level.rewind(bits)
+    own = tuple(np.broadcast_shapes(*[parameter.shape for parameter in parameters])) if shape is None else shape
+    rows = [level for level in levels if level.randomness == "different"]
+    first = bits.advance(_count(own) * math.prod(level.total for level in rows))
+    if not rows:
+        return draw(distribution, parameters, own, bits.key, first, dtype=dtype, device=device)
+    if any(level.size != level.total for level in rows[1:]):
+        raise NotImplementedError("random numbers inside a vmap with chunk_size, itself inside another with randomness='different': leave out the chunk_size "
+                                  "of the inner one")
+    first += rows[0].first * _count(own) * math.prod(level.total for level in rows[1:])
+    lowered = []
+    for parameter in parameters:
+        parameter = reshape(parameter, (1,) * (len(own) - parameter.ndim) + parameter.shape)
+        for level in reversed(rows):
+            inside = _batched.rows(level, parameter)
+            parameter = expand_dims(parameter, 0) if inside is None else inside
+        lowered.append(parameter)
+    value = draw(distribution, lowered, (*[level.size for level in rows], *own), bits.key, first, dtype=dtype, device=device)
+    for level in rows:
+        value = _batched.trace(level, value)
+    return value
+
+
 def _into(result, out, name):
     if out is None:
         return result
@@ -114,7 +146,7 @@ def _into(result, out, name):
 def _checked(name, value, what):
     # Location and scale, which the operator does not see.
     value = as_tensor(value)
-    if value.device == "cpu" and bool((value < 0).any()):
+    if holds((value < 0).any()):
         raise ValueError(f"{name}: {what} < 0: {value!r}")
     return value
 
@@ -143,10 +175,13 @@ class Generator:
 
     def _draw(self, distribution, parameters=(), size=None, dtype=None, device=None):
         shape = _shape(size)
+        levels = _batched.open_levels()
+        parameters = [as_tensor(parameter) for parameter in parameters]
+        if levels:
+            return _drawn_in_rows(levels, self.bit_generator, distribution, parameters, shape, None if dtype is np.float64 else dtype, device)
         if not parameters:
             first = self.bit_generator.advance(_count(shape or ()))
             return draw(distribution, (), shape or (), self.bit_generator.key, first, dtype=None if dtype is np.float64 else dtype, device=device)
-        parameters = [as_tensor(parameter) for parameter in parameters]
         common = np.broadcast_shapes(*[parameter.shape for parameter in parameters]) if shape is None else shape
         first = self.bit_generator.advance(_count(common))
         return draw(distribution, parameters, shape, self.bit_generator.key, first, dtype=dtype, device=device)

@@ -11,6 +11,7 @@ from fastops.autograd.check import gradcheck, gradgradcheck
 from fastops.autograd.engine import backward, grad
 from fastops.autograd.function import Function, FunctionCtx, once_differentiable
 from fastops.autograd.modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
+
 from fastops.ops.autograd import overlaid, placed, region, scale, scattered
 
 __all__ = ["Function", "FunctionCtx", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",

@@ -82,8 +82,9 @@ def vmap(f, in_axes=0, out_axes=0, *, axis_size=None, randomness="error", chunk_
         rows, structure = _rows(f, args, in_axes, axis_size)
         size = rows.size
         if chunk_size is None or size <= chunk_size:
-            return _run(f, rows, structure, kwargs, out_axes, randomness, 0, size)
-        parts = [_run(f, rows, structure, kwargs, out_axes, randomness, first, min(chunk_size, size - first)) for first in range(0, size, chunk_size)]
+            return _run(f, rows, structure, kwargs, out_axes, randomness, 0, size, None)
+        starts = {}
+        parts = [_run(f, rows, structure, kwargs, out_axes, randomness, first, min(chunk_size, size - first), starts) for first in range(0, size, chunk_size)]
         return _joined(parts, out_axes)
 
     def finish(level, result):
@@ -166,8 +167,8 @@ def _named(structure, place):
     return "an argument"
 
 
-def _run(f, rows, structure, kwargs, out_axes, randomness, first, size):
-    with BatchLevel(size, randomness, first) as level:
+def _run(f, rows, structure, kwargs, out_axes, randomness, first, size, starts):
+    with BatchLevel(size, randomness, first, rows.size, starts) as level:
         level.label = "vmap", f
         leaves = []
         for leaf, axis in zip(rows.leaves, rows.axes):

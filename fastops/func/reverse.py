@@ -3,12 +3,13 @@
 import functools
 
 from fastops import _autograd as engine
-from fastops import errors, tree
+from fastops import _batched, errors, tree
 from fastops._autograd import ReverseLevel
+from fastops._batched import BatchLevel
 from fastops._dispatch import Tensor, as_tensor
 from fastops.func.arguments import chosen, gathered, lowered, traced
-from fastops.ops.create import ones_like, zeros, zeros_like
-from fastops.ops.shape import reshape, stack
+from fastops.ops.create import eye, ones_like, zeros, zeros_like
+from fastops.ops.shape import broadcast_to, reshape, stack
 
 
 def _number(name, value):
@@ -204,6 +205,25 @@ def basis(value):
         yield reshape(unit, value.shape)
 
 
+FEW = 4         # rows of a Jacobian that a loop finds as fast as one mapped sweep
+
+
+def _all_rows(level, output, result, leaves):
+    # One sweep for all unit vectors, by vmap; None where a formula reads the values of its cotangents.
+    units = reshape(eye(result.size, dtype=result.dtype, device=result.device), (result.size, *result.shape))
+    with BatchLevel(result.size) as batch:
+        batch.label = "jacrev"
+        try:
+            found = engine.pull_back(level, (output,), (_batched.trace(batch, units),), leaves, True)
+        except errors.MappedError:
+            return None
+        columns = []
+        for one in found:
+            rows = None if one is None else _batched.rows(batch, one)
+            columns.append(rows if one is None or rows is not None else broadcast_to(one, (result.size, *one.shape)))
+    return columns
+
+
 def jacrev(f, argnums=0, has_aux=False):
     """A function that computes the Jacobian of *f*, row by row, in reverse mode: for more inputs than outputs.
 
@@ -253,12 +273,13 @@ def jacrev(f, argnums=0, has_aux=False):
             result = lower(output)
             if result.dtype.kind not in "fc":
                 raise errors.DerivativeError(f"jacrev: the function returned dtype {result.dtype}, which has no derivative")
-            rows = [engine.pull_back(level, (output,), (unit,), leaves, True) for unit in basis(result)]
-            columns = []
-            for place, primal in enumerate(primals):
-                column = [zeros_like(primal) if row[place] is None else row[place] for row in rows]
-                columns.append(reshape(stack(column), result.shape + primal.shape) if column
-                               else zeros(result.shape + primal.shape, dtype=primal.dtype))
+            columns = _all_rows(level, output, result, leaves) if result.size > FEW else None
+            if columns is None:
+                rows = [engine.pull_back(level, (output,), (unit,), leaves, True) for unit in basis(result)]
+                columns = [stack([zeros_like(primal) if row[place] is None else row[place] for row in rows]) if rows else None
+                           for place, primal in enumerate(primals)]
+            columns = [zeros(result.shape + primal.shape, dtype=primal.dtype) if column is None else reshape(column, result.shape + primal.shape)
+                       for column, primal in zip(columns, primals)]
             blocks.append(gathered(structures, columns, not isinstance(argnums, (tuple, list))))
         made = tree.unflatten(structure, blocks)
         return (made, lowered(lower, aux)) if has_aux else made
