@@ -58,7 +58,6 @@ from fastops.ops.statistics import (bincount, corrcoef, cov, digitize, histogram
 from fastops.ops.autograd import detach
 from fastops.interchange import from_dlpack, may_share_memory, shares_memory
 from fastops import autograd, batching, func, methods, tree
-import fastops.autograd.mapped
 from fastops.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from fastops.func import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap
 from fastops.files import (frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, memmap, save, savetxt, savez,
