@@ -3,7 +3,7 @@
 #   make test        builds, then runs all tests and doctests
 #   make test-smoke  the quick set
 #   make test-all    the tests under every supported Python that is found
-#   make bench       the tables of small calls and of derivatives beside NumPy (and PyTorch and JAX, where they are installed); the cost of the import
+#   make bench       the tables of small calls, of derivatives and of vmap beside NumPy (and PyTorch and JAX, where they are installed); the cost of the import
 #   make sanitize    the tests on a build with AddressSanitizer and UBSan (gcc; three minutes and more)
 #   make clean       removes all that these made
 
@@ -55,6 +55,7 @@ bench: $(BUILT)
 	@mkdir -p benchmarks/results
 	$(RUN) benchmarks/calls.py --json benchmarks/results/calls.json
 	$(RUN) benchmarks/derivatives.py --json benchmarks/results/derivatives.json
+	$(RUN) benchmarks/mapped.py --json benchmarks/results/mapped.json
 	$(RUN) benchmarks/scaling.py
 	$(RUN) benchmarks/import_time.py
 

@@ -6,6 +6,7 @@ fastops/_batched.pyx; operators without one are computed row by row.
 """
 
 import builtins
+import math
 import warnings
 from string import ascii_letters
 
@@ -15,7 +16,8 @@ from fastops import _batched, errors, registry
 from fastops._batched import Constant, Rows, call_by_name
 from fastops._dispatch import Tensor, as_tensor
 from fastops.ops.create import arange, zeros
-from fastops.ops.elementwise import where
+from fastops.ops.elementwise import conj, where
+from fastops.ops.linalg import vecdot
 from fastops.ops.shape import broadcast_to, copy, expand_dims, moveaxis, reshape, stack
 
 
@@ -149,9 +151,9 @@ def along_axis(call):
         if "cumulative" in call.op._opname and rank != 1:
             return row_by_row(call)             # which says what is wrong
         if call.arguments.get("keepdims"):
-            result = call.run(x=reshape(x.value, (call.size, -1)) if x.value.size else reshape(x.value, (call.size, int(np.prod(x.shape)))), axis=1, **changed)
+            result = call.run(x=reshape(x.value, (call.size, math.prod(x.shape))), axis=1, **changed)
             return reshape(result, (call.size,) + (1,) * rank)
-        return call.run(x=reshape(x.value, (call.size, int(np.prod(x.shape)))), axis=1, **changed)
+        return call.run(x=reshape(x.value, (call.size, math.prod(x.shape))), axis=1, **changed)
     if rank == 0:
         if axis not in (0, -1):
             at(call, axis, rank)
@@ -189,12 +191,12 @@ def reshaped(call):
         return row_by_row(call)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if shape.count(-1) == 1:
-        known = int(np.prod([size for size in shape if size != -1]))
-        total = int(np.prod(x.shape))
+        known = math.prod(size for size in shape if size != -1)
+        total = math.prod(x.shape)
         if known == 0 or total % known:
             raise ValueError(f"{call.op}: an array of shape {x.shape} does not reshape to {shape}")
         shape = tuple(total // known if size == -1 else size for size in shape)
-    if int(np.prod(shape)) != int(np.prod(x.shape)):
+    if math.prod(shape) != math.prod(x.shape):
         raise ValueError(f"{call.op}: an array of shape {x.shape} does not reshape to {shape}")
     return call.run(x=x.value, shape=(call.size, *shape))
 
@@ -203,7 +205,7 @@ def flattened(call):
     if call.arguments.get("order", "C") != "C":
         return row_by_row(call)
     x = call.arguments["x"]
-    flat = reshape(x.value, (call.size, int(np.prod(x.shape))))
+    flat = reshape(x.value, (call.size, math.prod(x.shape)))
     return copy(flat) if call.op._opname == "flatten" else flat
 
 
@@ -276,7 +278,7 @@ def joined(call):
         return row_by_row(call)
     values = [all_rows(call, one) for one in arrays]
     if axis is None:
-        return call.run(arrays=[reshape(one, (call.size, int(np.prod(one.shape[1:])))) for one in values], axis=1, **changed)
+        return call.run(arrays=[reshape(one, (call.size, math.prod(one.shape[1:]))) for one in values], axis=1, **changed)
     rank = values[0].ndim - 1 + (call.op._opname == "stack")
     if rank == 0:
         return row_by_row(call)
@@ -301,6 +303,9 @@ def product(call):
     if 0 in ranks or "out" in call.arguments:
         return row_by_row(call)
     matmul = call.op
+    if ranks == (1, 1):
+        left = first.value if isinstance(first, Rows) else as_tensor(first)
+        return vecdot(conj(left) if left.dtype.kind == "c" else left, second.value if isinstance(second, Rows) else second)     # which conjugates
     if isinstance(first, Rows) and isinstance(second, Rows):
         rank = max(ranks[0], 2), max(ranks[1], 2)
         stacks = max(rank) - 2
