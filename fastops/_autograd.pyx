@@ -592,6 +592,7 @@ cdef Node follow_origin(Tensor view, Tensor origin, Level level, int *number):
 cdef Node region_node(Derivative rule, Node below, int number, Region region, Level level):
     # A record of region(x, region), whose cotangent is laid into zeros.
     cdef Node node = new_node(rule, 1, rule.value_count)
+    number_node(node)
     cdef int slot
     node.level = level
     node.edges[0] = <PyObject *>below
@@ -609,7 +610,6 @@ cdef Node new_node(Derivative rule, int edges, int values):
     PyObject_GC_UnTrack(<PyObject *>node)
     node.rule = rule
     take_space(node, edges, values)
-    number_node(node)
     for slot in range(rule.value_count):
         node.slots[slot] = -1
     return node
@@ -927,13 +927,17 @@ cdef Node begin_node(Derivative rule, PyObject **arguments, PyObject **values, R
     for index in range(count):
         formula = <Formula>PyList_GET_ITEM(<PyObject *>rule.formulas, index)
         value = arguments[formula.parameter]
-        if takes_part(value, level):
-            wanted |= <uint32_t>1 << index
-        if value != NULL and not is_tensor(value) and (PyList_Check(value) or PyTuple_Check(value)):
+        edges += 1
+        if value == NULL:
+            continue
+        if is_tensor(value):
+            if (<Tensor>value).keys & AUTOGRAD_BIT if level is None else takes_part(value, level):
+                wanted |= <uint32_t>1 << index
+        elif PyList_Check(value) or PyTuple_Check(value):
+            if takes_part(value, level):
+                wanted |= <uint32_t>1 << index
             lists = True
-            edges += len(<object>value)
-        else:
-            edges += 1
+            edges += <int>len(<object>value) - 1
     if wanted == 0:
         if rule.refusal is not None:
             for position in range(rule.op.parameter_count):
@@ -947,7 +951,7 @@ cdef Node begin_node(Derivative rule, PyObject **arguments, PyObject **values, R
     for index in range(count):
         formula = <Formula>PyList_GET_ITEM(<PyObject *>rule.formulas, index)
         value = arguments[formula.parameter]
-        if value != NULL and not is_tensor(value) and (PyList_Check(value) or PyTuple_Check(value)):
+        if lists and value != NULL and not is_tensor(value) and (PyList_Check(value) or PyTuple_Check(value)):
             node.spans.append(len(<object>value))
             for item in <object>value:
                 add_edge(node, <PyObject *>item, level)
@@ -976,10 +980,10 @@ cdef Tensor snapshot(Tensor tensor):
     return alias
 
 
-cdef int add_edge(Node node, PyObject *value, Level level) except -1:
+cdef inline int add_edge(Node node, PyObject *value, Level level) except -1:
     cdef int number = 0
     cdef Node below = None
-    if value != NULL and is_tensor(value):
+    if value != NULL and is_tensor(value) and (<Tensor>value).keys & (AUTOGRAD_BIT | FRONT_BIT):
         below = node_of(<Tensor>value, level, &number)
     if below is None:
         node.edges[node.edge_count] = NULL
@@ -1119,6 +1123,7 @@ cdef int rebase(Operator op, Tensor target, Node node, ReverseLevel level, Py_ss
     region = region_of(target, origin)
     rule = derivative_of(structural("placed"))
     placed = new_node(rule, 2, rule.value_count)
+    number_node(placed)
     placed.level = level
     placed.edge_count = 2
     placed.edges[0] = NULL
