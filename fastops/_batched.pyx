@@ -413,6 +413,13 @@ def rows(BatchLevel level not None, value):
     return (<Tracer>(<Tensor>value).autograd).primal if is_mapped(<PyObject *>value, level) else None
 
 
+def beneath(Tensor tensor not None):
+    """What stands beneath all transforms: all rows of all levels, which can be read."""
+    while tensor.keys & FRONT_BIT:
+        tensor = (<Tracer>tensor.autograd).primal
+    return tensor
+
+
 def map_plain(label, function, args, kwargs, str randomness, finish):
     """``vmap`` in the common case: all arguments Tensors mapped along axis 0, a Tensor as result; else ``finish(level, result)``.
 

@@ -787,7 +787,7 @@ cdef int require_values(Tensor tensor) except -1:
     # One row's values are not to be read where an array stands for all rows of a batch.
     if not has_values(tensor):
         raise errors.MappedError(f"inside {label_of(level_of(<PyObject *>tensor))} an array stands for one row of many, of shape {tensor.shape}: its values "
-                                 "cannot be read, nor branched on; use where, or move this out of the function")
+                                 "cannot be read, nor branched on; use where, or cond and while_loop of fastops.func")
     return 0
 
 

@@ -563,7 +563,7 @@ def _put_masked(call, target, mask, value):
 
 def read(call):
     raise errors.MappedError(f"{call.op}: inside {call.level.title()} an array stands for one row of many: its value cannot be read, nor branched on; use "
-                             "where, or move this out of the function")
+                             "where, or cond and while_loop of fastops.func")
 
 
 def depends_on_data(call):

@@ -471,3 +471,63 @@ def test_unmodified_numpy_functions():
     for f in (np.sin, np.sum, lambda x: np.linalg.norm(x), lambda x: np.concatenate([x, x[:1]]), lambda x: np.where(x > 0, x, 0.0), np.sort,
               lambda x: np.einsum("i,i->", x, x), lambda x: np.fft.rfft(x).real, lambda x: np.outer(x, x) @ x, lambda x: np.clip(x, -1, 1), np.median):
         same(fo.vmap(f)(x), loop(f, x))
+
+
+# control flow
+
+def halving(x):
+    return func.cond(x.sum() > 0, lambda x: x / 2, lambda x: x ** 3, x).sum()
+
+
+def collatz(x):
+    return func.while_loop(lambda s: s[0] < 50, lambda s: (s[0] * s[1] + 1, s[1] + 0.5), (abs(x).sum(), 1.5))[0]
+
+
+def polynomial(x):
+    carry, ys = func.scan(lambda c, a: (c * a + 1, c + a), x[0], x)
+    return carry + ys.sum()
+
+
+def backwards(x):
+    return func.scan(lambda c, a: (c * 0.5 + a ** 2, {"y": c}), 0.0, x, reverse=True)[1]["y"].sum()
+
+
+def switched(x):
+    return func.switch((x[0] > 0).astype(int) + (x[1] > 0), [lambda x: x, lambda x: x ** 2, lambda x: fo.sin(x)], x).sum()
+
+
+def guarded(x):         # the branch that is not taken is infinite, and has no derivative
+    return func.cond(x[0] > 0, lambda x: fo.log(x), lambda x: x * 2.0, x[0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [halving, collatz, polynomial, backwards, switched, guarded])
+@pytest.mark.parametrize("transform", [lambda f: f, fo.grad, fo.hessian, fo.jacfwd, lambda f: lambda x: fo.jvp(f, (x,), (x,))[1]],
+                         ids=["value", "grad", "hessian", "jacfwd", "jvp"])
+def test_control_flow(f, transform):
+    x = grid(5, 3)
+    g = transform(f)
+    expected = loop(g, x)
+    np.testing.assert_allclose(fo.vmap(g)(x).numpy(), expected, rtol=1e-10)
+    np.testing.assert_allclose(fo.vmap(fo.vmap(g))(fo.stack([x, x])).numpy(), np.stack([expected, expected]), rtol=1e-10)
+    if transform is fo.grad:
+        np.testing.assert_allclose(fo.grad(lambda x: fo.vmap(f)(x).sum())(x).numpy(), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: func.cond(fo.ones(2) > 0, lambda: 1, lambda: 2), TypeError), (lambda: func.cond(1.5, lambda: 1, lambda: 2), TypeError),
+    (lambda: fo.vmap(lambda x: func.cond(x > 0, lambda: (x, x), lambda: x))(grid(3)), TypeError),
+    (lambda: fo.vmap(lambda x: func.cond(x > 0, lambda: fo.ones(2), lambda: fo.ones(3)))(grid(3)), ValueError),
+    (lambda: func.switch(0, []), ValueError), (lambda: func.switch(0.5, [lambda: 1]), TypeError),
+    (lambda: func.scan(lambda c, x: c, 0.0, fo.ones(3)), TypeError), (lambda: func.scan(lambda c, x: (c, x), 0.0), ValueError),
+    (lambda: func.scan(lambda c, x: (c, x), 0.0, (fo.ones(3), fo.ones(2))), ValueError), (lambda: func.while_loop(lambda x: x, lambda x: x, 2.0), TypeError)])
+def test_wrong_control_flow(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_an_index_out_of_bounds_means_the_branch_next_to_it():
+    branches = [lambda: 0.0, lambda: 1.0]
+    assert [float(func.switch(index, branches)) for index in (-3, 0, 1, 9)] == [0.0, 0.0, 1.0, 1.0]
+    assert fo.vmap(lambda i: func.switch(i, branches))(A([-3, 0, 1, 9])).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert func.scan(lambda c, x: (c + 1, c), 0, length=3)[1].tolist() == [0, 1, 2]

@@ -9,5 +9,6 @@ tensor([[ 6.,  0.],
 from fastops.func.forward import hessian, hvp, jacfwd, jvp, linearize
 from fastops.func.reverse import grad, grad_and_value, jacrev, value_and_grad, vjp
 from fastops.func.batch import vmap
+from fastops.func.control import cond, scan, switch, while_loop
 
-__all__ = ["grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp", "vmap"]
+__all__ = ["cond", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jvp", "linearize", "scan", "switch", "value_and_grad", "vjp", "vmap", "while_loop"]
