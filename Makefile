@@ -41,6 +41,8 @@ $(VENV)/.examples: $(VENV)/.made | $(BUILT)
 demo: $(VENV)/.examples
 	$(RUN) examples/digits.py
 	$(RUN) examples/fit_heat.py
+	$(RUN) examples/newton.py
+	$(RUN) examples/ensemble.py
 
 test: $(BUILT)
 	$(RUN) -m pytest -q -n 2

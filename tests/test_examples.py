@@ -19,7 +19,7 @@ def test_digits():
     assert float(re.search(r"held-out accuracy   fastops ([\d.]+)%", shown).group(1)) >= 96.0
     assert float(re.search(r"largest difference of a weight ([\d.e+-]+)", shown).group(1)) < 1e-8
     assert re.search(r"digits.cross_entropy.default  CPU  .*digits.py:\d+", shown)
-    assert "device='meta'" in shown and "epoch  40/40" in shown
+    assert "by vmap(grad): median" in shown and "device='meta'" in shown and "epoch  40/40" in shown
 
 
 def test_fit_heat():
@@ -27,6 +27,16 @@ def test_fit_heat():
     differences = [float(value) for value in re.findall(r"relative difference ([\d.e+-]+)", shown)]
     assert len(differences) == 3 and max(differences) < 1e-6
     assert float(re.search(r"largest relative error of a conductivity ([\d.]+)%", shown).group(1)) < 5.0
+
+
+def test_newton():
+    shown = run("newton.py")
+    assert "found 4 solutions" in shown and len(re.findall(r"steps +\d+ orbits", shown)) > 2
+
+
+def test_ensemble():
+    shown = run("ensemble.py")
+    assert float(re.search(r"beside jacfwd: largest difference ([\d.e+-]+)", shown).group(1)) < 1e-12
 
 
 def test_the_program_that_is_differentiated_knows_nothing_of_it():
