@@ -33,9 +33,9 @@ from fastops.ops.shape import (astype, atleast_1d, atleast_2d, atleast_3d, broad
 from fastops.ops.index import getitem, item, setitem
 from fastops.ops.reduce import (all, amax, amin, any, argmax, argmin, count_nonzero, cumprod, cumsum, cumulative_prod,
                                 cumulative_sum, logsumexp, max, mean, min, prod, std, sum, var)
-from fastops.ops.sorting import (argpartition, argsort, intersect1d, isin, lexsort, nonzero, partition, searchsorted, setdiff1d,
-                                 setxor1d, sort, sort_complex, union1d, unique, unique_all, unique_counts, unique_inverse,
-                                 unique_values)
+from fastops.ops.sorting import argpartition, argsort, lexsort, partition, searchsorted, sort, sort_complex
+from fastops.ops.sets import (intersect1d, isin, nonzero, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
+                              unique_values)
 from fastops.ops.linalg import dot, einsum, inner, matmul, matvec, outer, tensordot, vdot, vecdot, vecmat
 from fastops.ops.composite import (allclose, around, array_equal, average, column_stack, cross, diff, fix, hstack, isclose,
                                    iscomplex, isneginf, isposinf, isreal, kron, meshgrid, nan_to_num, ptp, rot90, round,

@@ -571,6 +571,18 @@ def make_region(Tensor view not None, Tensor origin not None):
     return region_of(view, origin)
 
 
+def repeated_region(Region region not None, Py_ssize_t count):
+    """The region of *count* arrays one after the other, along a new first axis."""
+    cdef Region repeated = Region.__new__(Region)
+    highest = sum([max(0, (size - 1) * step) for size, step in zip(region.base_shape, region.base_steps)])
+    lowest = sum([min(0, (size - 1) * step) for size, step in zip(region.base_shape, region.base_steps)])
+    extent = highest - lowest + region.base_dtype.itemsize
+    repeated.base_shape, repeated.base_steps = (count, *region.base_shape), (extent, *region.base_steps)
+    repeated.shape, repeated.steps = (count, *region.shape), (extent, *region.steps)
+    repeated.base_dtype, repeated.dtype, repeated.offset = region.base_dtype, region.dtype, region.offset
+    return repeated
+
+
 cdef Node follow_origin(Tensor view, Tensor origin, Level level, int *number):
     # The view shows what was written into its origin: its record is the origin's, through the region operator.
     cdef Node node, below

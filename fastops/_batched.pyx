@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from fastops._convert cimport Parameter
 from fastops._dispatch cimport (BACKEND_BITS, CONTIGUOUS, Level, MAXIMUM_PARAMETERS, Operator, Tensor, Tracer, adopt, call_bound,
-                                finish_layout, is_tensor, new_view, shape_tuple, thread_state)
+                                finish_layout, is_tensor, new_view, python_arguments, shape_tuple, thread_state)
 
 from fastops import errors
 
@@ -26,17 +26,18 @@ cdef enum:
     FRONT_BIT = 1 << 12
     AUTOGRAD_BIT = 1 << 10
 
-cdef object _find_rule = None, _expand_dims = None, _spread = None
+cdef object _find_rule = None, _expand_dims = None, _spread = None, _row_by_row = None
 ELEMENTWISE = "elementwise"
 
 
-def set_rules(find_rule, expand_dims, spread):
+def set_rules(find_rule, expand_dims, spread, row_by_row):
     """Say where rules are found, and the operators that bring arrays into line.
 
-    ``find_rule(operator)`` gives ELEMENTWISE or ``rule(call)``; ``spread(x, size)`` repeats x along a new first axis, in memory of its own.
+    ``find_rule(operator)`` gives ELEMENTWISE or ``rule(call)``; ``spread(x, size)`` repeats x along a new first axis, in memory of its own;
+    *row_by_row* is the rule where there is none.
     """
-    global _find_rule, _expand_dims, _spread
-    _find_rule, _expand_dims, _spread = find_rule, expand_dims, spread
+    global _find_rule, _expand_dims, _spread, _row_by_row
+    _find_rule, _expand_dims, _spread, _row_by_row = find_rule, expand_dims, spread, row_by_row
 
 
 @cython.final
@@ -198,6 +199,31 @@ cdef class Constant:
         self.value = value
 
 
+@cython.final
+cdef class Decomposed:
+    """A rule that is the same call written in other operators, for one row: ``function`` takes the operator's arguments.
+
+    NotImplemented from it means row by row. Where only arguments named in *pointwise* are mapped the operator itself is called: it goes element by element through these.
+    """
+    cdef readonly object function
+    cdef readonly tuple pointwise
+
+    def __init__(self, function, tuple pointwise=()):
+        self.function, self.pointwise = function, pointwise
+
+
+cdef bint is_pointwise(Decomposed rule, Operator op, uint64_t mapped):
+    cdef int position
+    for position in range(op.parameter_count):
+        if mapped >> position & 1 and (<Parameter>op.parameters[position]).name not in rule.pointwise:
+            return False
+    return True
+
+
+def _with_all_rows(call):
+    return call.run(**{name: value.value for name, value in call.arguments.items() if type(value) is Rows})
+
+
 def as_call(Operator op not None, Call call not None, rule):
     """What *rule* gives for another operator with the same arguments."""
     cdef Call other = Call.__new__(Call)
@@ -257,6 +283,15 @@ cdef object process_batched(Level base, Operator op, PyObject **arguments):
     rule = op.batching
     if rule is None or type(rule) is str and rule is not ELEMENTWISE:
         rule = op.batching = _find_rule(op)
+    if type(rule) is Decomposed:
+        if containers or not is_pointwise(<Decomposed>rule, op, mapped):
+            positional, keywords = python_arguments(op, arguments)
+            result = (<Decomposed>rule).function(*positional, **keywords)
+            if result is not NotImplemented:
+                return result
+            rule = _row_by_row
+        else:
+            rule = _with_all_rows
     if target >= 0:
         headers = 1 if (<Tensor>arguments[target]).origin is None else 2
         thread_state().headers += headers

@@ -163,14 +163,19 @@ cdef int sort_rows(Tensor x, Tensor result, int axis, int kind, bint descending,
     return failed
 
 
+cdef enum:
+    EQUAL_NAN = 5       # the places of these parameters
+    SORTED = 6
+
+
 cdef class Unique(Kernel):
-    """Kernel of unique(x, return_index, return_inverse, return_counts, axis, *, equal_nan), and of x alone.
+    """Kernel of unique(x, return_index, return_inverse, return_counts, axis, *, equal_nan, sorted, size, fill_value), and of (x, *, size, fill_value).
 
     Where nothing but the values of the flattened array is wanted they are sorted here; *general* does the rest.
     """
     cdef Kernel general
 
-    def __init__(self, Kernel general=None):
+    def __init__(self, Kernel general not None):
         self.run = run_unique
         self.general = general
         self.description = "fastops/_sort.pyx: sorted, neighbours compared"
@@ -182,13 +187,14 @@ cdef object run_unique(Kernel base, Operator op, PyObject **arguments, uint64_t 
     cdef bint equal_nan = False
     cdef Py_ssize_t kept
     cdef int position
-    if x.backend == META:
-        raise NotImplementedError(f"{op}: how many values there are depends on the data, which device 'meta' does not have")
-    if kernel.general is not None:
-        for position in range(1, 5):
-            if is_given(arguments[position]) and <object>arguments[position] is not False:
+    if op.parameter_count > EQUAL_NAN:
+        equal_nan = arguments[EQUAL_NAN] == NULL or <object>arguments[EQUAL_NAN]
+    for position in range(1, op.parameter_count):
+        if position not in (EQUAL_NAN, SORTED) and is_given(arguments[position]) and <object>arguments[position] is not False:
+            if x.backend != META or is_given(arguments[op.parameter_count - 2]):
                 return kernel.general.run(kernel.general, op, arguments, keys)
-        equal_nan = arguments[5] == NULL or <object>arguments[5]
+    if x.backend == META:
+        raise NotImplementedError(f"{op}: how many values there are depends on the data, which device 'meta' does not have; size= says it")
     row = contiguous_copy(x, x.element)
     cdef Py_ssize_t count = row.count
     if count:

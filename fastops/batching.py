@@ -7,18 +7,21 @@ fastops/_batched.pyx; operators without one are computed row by row.
 
 import builtins
 import math
+import re
 import warnings
 from string import ascii_letters
 
 import numpy as np
 
-from fastops import _batched, errors, registry
+from fastops import _batched, errors
+from fastops._autograd import repeated_region
 from fastops._batched import Constant, Rows, call_by_name
 from fastops._dispatch import Tensor, as_tensor
 from fastops.ops.create import arange, zeros
-from fastops.ops.elementwise import conj, where
-from fastops.ops.linalg import vecdot
-from fastops.ops.shape import broadcast_to, copy, expand_dims, moveaxis, reshape, stack
+from fastops.ops.elementwise import clip, conj, where
+from fastops.ops.linalg import einsum, matmul, vecdot
+from fastops.ops.reduce import cumsum, sum
+from fastops.ops.shape import broadcast_to, copy, expand_dims, moveaxis, permute_dims, reshape, squeeze, stack
 
 
 # -------------------------------------------------------------------------------------------- helpers
@@ -58,6 +61,11 @@ def at_all(call, axes, rank):
     if axes is None:
         return tuple(range(1, rank + 1))
     return tuple(at(call, axis, rank) for axis in axes) if isinstance(axes, (tuple, list)) else at(call, axes, rank)
+
+
+def default(operator, name):
+    """What an argument is where it is not given."""
+    return next(argument.default_value for argument in operator._schema.arguments if argument.name == name)
 
 
 def only(call, *names):
@@ -143,13 +151,11 @@ def reduction(call):
 def along_axis(call):
     """One axis, or all elements in a row where it is None."""
     x = call.arguments["x"]
-    axis, rank = call.arguments.get("axis", DEFAULT_AXES.get(call.op._opname)), x.ndim
+    axis, rank = call.arguments.get("axis", default(call.op, "axis")), x.ndim
     if not only(call, "x", "out"):
         return row_by_row(call)
     changed = {"out": call.arguments["out"].value} if "out" in call.arguments else {}
     if axis is None:
-        if "cumulative" in call.op._opname and rank != 1:
-            return row_by_row(call)             # which says what is wrong
         if call.arguments.get("keepdims"):
             result = call.run(x=reshape(x.value, (call.size, math.prod(x.shape))), axis=1, **changed)
             return reshape(result, (call.size,) + (1,) * rank)
@@ -161,7 +167,14 @@ def along_axis(call):
     return call.run(x=x.value, axis=at(call, axis, rank), **changed)
 
 
-DEFAULT_AXES = {name: -1 for name in ("sort", "argsort", "partition", "argpartition", "fft_fft", "fft_ifft", "fft_rfft", "fft_irfft")}
+def along_one_axis(call):
+    """The same where the axis may be left out of arrays of one axis alone."""
+    axis, rank = call.arguments.get("axis"), call.arguments["x"].ndim
+    if axis is None and rank != 1:
+        raise ValueError(f"{call.op}: an axis is wanted for an array of {rank} dimensions")
+    if axis is None:
+        call.arguments["axis"] = 0
+    return along_axis(call)
 
 
 def same_shape(call):
@@ -177,6 +190,23 @@ def creation(call):
     return Constant(call.run(x=Tensor.__getitem__(x.value, 0) if call.size else zeros(x.shape, dtype=x.value.dtype)))
 
 
+def reinterpreted(call):
+    """The bytes of the last axis seen as another dtype."""
+    x = call.arguments["x"]
+    if x.ndim:
+        return call.run(x=x.value)
+    result = call.run(x=expand_dims(x.value, 1))
+    if result.shape[1] != 1:
+        raise ValueError(f"{call.op}: a single {x.value.dtype} does not change its size: dtype {result.dtype} has another")
+    return squeeze(result, 1)
+
+
+def regions(call):
+    """What the engine reads of an array, or writes into it, through a view."""
+    arrays = {name: all_rows(call, call.arguments[name]) for name in ("x", "value") if name in call.arguments}
+    return call.run(region=repeated_region(call.arguments["region"], call.size), **arrays)
+
+
 def matrices(call):
     """tril and triu: of the last two axes."""
     x = call.arguments["x"]
@@ -185,10 +215,22 @@ def matrices(call):
 
 # views
 
+def order_of(call, x):
+    """Whether a row is read in row-major order ("C") or the other way around ("F"), or neither (None)."""
+    order = call.arguments.get("order", "C")
+    if order in ("A", "K"):
+        flags = Tensor.__getitem__(x.value, 0).flags if call.size else None
+        order = "C" if flags is None or flags.c_contiguous or order == "A" and not flags.f_contiguous else "F" if flags.f_contiguous else None
+    return order
+
+
+def reversed_axes(x):
+    """The axes of each row the other way around."""
+    return permute_dims(x, (0, *range(x.ndim - 1, 0, -1)))
+
+
 def reshaped(call):
     x, shape = call.arguments["x"], call.arguments["shape"]
-    if call.arguments.get("order", "C") != "C":
-        return row_by_row(call)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if shape.count(-1) == 1:
         known = math.prod(size for size in shape if size != -1)
@@ -198,15 +240,24 @@ def reshaped(call):
         shape = tuple(total // known if size == -1 else size for size in shape)
     if math.prod(shape) != math.prod(x.shape):
         raise ValueError(f"{call.op}: an array of shape {x.shape} does not reshape to {shape}")
-    return call.run(x=x.value, shape=(call.size, *shape))
+    if order_of(call, x) == "F":
+        return reversed_axes(call.run(x=reversed_axes(x.value), shape=(call.size, *shape[::-1]), order="C"))
+    return call.run(x=x.value, shape=(call.size, *shape), order="C")
 
 
 def flattened(call):
-    if call.arguments.get("order", "C") != "C":
-        return row_by_row(call)
-    x = call.arguments["x"]
-    flat = reshape(x.value, (call.size, math.prod(x.shape)))
-    return copy(flat) if call.op._opname == "flatten" else flat
+    """A copy of the elements along one axis."""
+    return copy(ravelled(call))
+
+
+def ravelled(call):
+    x, order = call.arguments["x"], order_of(call, call.arguments["x"])
+    if order is None:                           # as the memory has them
+        strides = x.value.strides[1:]
+        value = permute_dims(x.value, (0, *[1 + axis for axis in sorted(range(x.ndim), key=lambda axis: -abs(strides[axis]))]))
+    else:
+        value = reversed_axes(x.value) if order == "F" else x.value
+    return reshape(value, (call.size, math.prod(x.shape)))
 
 
 def permuted(call):
@@ -285,6 +336,15 @@ def joined(call):
     return call.run(arrays=values, axis=at(call, axis, rank), **changed)
 
 
+def in_line(call):
+    """A list of arrays that broadcast together, element by element."""
+    name = next(iter(call.arguments))
+    arrays = call.arguments[name]
+    if isinstance(arrays, Rows):                # the rows of one array
+        return call.run(**{name: [arrays.value[:, place] for place in range(arrays.shape[0])]})
+    return call.run(**{name: [aligned(one, max(map(ndim, arrays))) for one in arrays]})
+
+
 def sort_keys(call):
     keys = call.arguments["keys"]
     if isinstance(keys, Rows):
@@ -302,7 +362,6 @@ def product(call):
     ranks = ndim(first), ndim(second)
     if 0 in ranks or "out" in call.arguments:
         return row_by_row(call)
-    matmul = call.op
     if ranks == (1, 1):
         left = first.value if isinstance(first, Rows) else as_tensor(first)
         return vecdot(conj(left) if left.dtype.kind == "c" else left, second.value if isinstance(second, Rows) else second)     # which conjugates
@@ -334,6 +393,7 @@ def product(call):
 
 
 def dotted(call):
+    """dot: the last axis of x1 with the last but one of x2."""
     first, second = call.arguments["x1"], call.arguments["x2"]
     ranks = ndim(first), ndim(second)
     if "out" in call.arguments:
@@ -341,30 +401,27 @@ def dotted(call):
     if 0 in ranks:
         return aligned(first, max(ranks)) * aligned(second, max(ranks))
     if ranks[1] <= 2 and ranks[0] <= 2:
-        call.arguments.pop("out", None)
-        return _with(call, "matmul", product)
-    return row_by_row(call)
+        return _batched.as_call(matmul, call, product)
+    left, right = ascii_letters[2:2 + ranks[0]], ascii_letters[2 + ranks[0]:2 + builtins.sum(ranks)]
+    contracted = max(ranks[1] - 2, 0)
+    right = right[:contracted] + left[-1] + right[contracted + 1:]
+    result = left[:-1] + right.replace(left[-1], "")
+    terms = [("a" if isinstance(value, Rows) else "") + letters for value, letters in ((first, left), (second, right))]
+    return einsum(f"{terms[0]},{terms[1]}->a{result}", *[value.value if isinstance(value, Rows) else value for value in (first, second)])
 
 
-def _with(call, name, rule):
-    # The rule of another operator of the same arguments.
-    return _batched.as_call(registry.operators[f"fastops::{name}"], call, rule)
+def cores(signature):
+    """The rule of an operator with a signature, as "(m,n),(n)->(m)", that loops over whatever stands before these axes."""
+    ranks = [len(list(filter(None, core.split(",")))) for core in re.findall(r"\(([^()]*)\)", signature.replace(" ", "").partition("->")[0])]
 
-
-def cores(*ranks):
-    """Operators with a signature, as "(m,n),(n)->(m)": *ranks* are those of the arguments' core axes."""
     def rule(call):
-        names = list(call.arguments)[:len(ranks)]
-        values = [call.arguments[name] for name in names]
-        if "out" in call.arguments or not only(call, *names) or any(ndim(value) < rank for value, rank in zip(values, ranks)):
+        names = [argument.name for argument in call.op._schema.arguments[:len(ranks)]]
+        if not only(call, *names) or any(ndim(call.arguments[name]) < rank for name, rank in zip(names, ranks)):
             return row_by_row(call)
-        loops = max(ndim(value) - rank for value, rank in zip(values, ranks))
-        changed = {name: aligned(value, loops + rank) for name, value, rank in zip(names, values, ranks)}
-        if "axis" in call.arguments:
-            axis = call.arguments["axis"]
-            if axis >= 0:                       # counted from the front, of arrays that may have other ranks
-                return row_by_row(call)
-        return call.run(**changed)
+        loops = max(ndim(call.arguments[name]) - rank for name, rank in zip(names, ranks))
+        if call.arguments.get("axis", -1) >= 0:             # counted from the front, of arrays that may have other ranks
+            return row_by_row(call)
+        return call.run(**{name: aligned(call.arguments[name], loops + rank) for name, rank in zip(names, ranks)})
     return rule
 
 
@@ -385,8 +442,10 @@ def solved(call):
 def summed(call):
     """einsum: a letter for the rows."""
     subscripts, operands = call.arguments["subscripts"], call.arguments["operands"]
-    if not isinstance(subscripts, str) or not isinstance(operands, (tuple, list)) or "out" in call.arguments:
+    if not isinstance(subscripts, str) or "out" in call.arguments:
         return row_by_row(call)
+    if not isinstance(operands, (tuple, list)):
+        operands = [operands]
     text = subscripts.replace(" ", "")
     inputs, arrow, output = text.partition("->")
     inputs = inputs.split(",")
@@ -426,15 +485,12 @@ def _full_index(index, rank):
     # The items with the ellipsis written out.
     items = list(_index_items(index))
     places = [place for place, item in enumerate(items) if item is Ellipsis]
-    missing = rank - sum_of(map(_consumed, items))
+    missing = rank - builtins.sum(map(_consumed, items))
     if places:
         items[places[0]:places[0] + 1] = [slice(None)] * max(missing, 0)
     else:
         items += [slice(None)] * max(missing, 0)
     return items
-
-
-sum_of = builtins.sum
 
 
 def _unmapped_index(call, x, index):
@@ -457,19 +513,19 @@ def taken(call):
         full, place = _unmapped_index(call, x, index)
         result = x.value[full]
         return moveaxis(result, place, 0) if place else result
-    items, first, lengths = _mapped_index(call, x, index)
+    items, first, lengths = _mapped_index(call, ndim(x), index, isinstance(x, Rows))
     source = x.value if isinstance(x, Rows) else x
     result = source[tuple(items)]
     return _placed(result, first, lengths, isinstance(x, Rows))
 
 
-def _mapped_index(call, x, index):
-    # The index with all rows of the mapped arrays; where their result's axes belong in a row, and how many they are.
-    items = _full_index(index, ndim(x))
+def _mapped_index(call, rank, index, leading):
+    # The index with all rows of the mapped arrays, of an array of rows if *leading*; where their result's axes belong in a row, and how many they are.
+    items = _full_index(index, rank)
     for item in items:
         if isinstance(item, Rows) and item.value.dtype.kind == "b":
             raise errors.MappedError(f"{call.op}: an index by a mask that is mapped has as many elements as the mask says, another number in each row; use "
-                                     "where(mask, x, y), or nonzero(mask, size=...)")
+                                     "where(mask, x, y), or extract(mask, x, size=...)")
     advanced = [place for place, item in enumerate(items) if _is_array(item) or isinstance(item, (int, np.integer, Tensor)) and not isinstance(item, bool)]
     items = [item if place not in advanced or isinstance(item, Rows) else as_tensor(item) for place, item in enumerate(items)]
     if any(not isinstance(items[place], Rows) and items[place].dtype.kind == "b" for place in advanced):
@@ -478,8 +534,8 @@ def _mapped_index(call, x, index):
     for place in advanced:
         items[place] = aligned(items[place], rank)
     together = advanced[-1] - advanced[0] + 1 == len(advanced)
-    first = sum_of(1 for item in items[:advanced[0]]) if together else 0
-    if isinstance(x, Rows):
+    first = builtins.sum(1 for item in items[:advanced[0]]) if together else 0
+    if leading:
         items = [reshape(arange(call.size), (call.size,) + (1,) * rank), *items]
     return items, first, rank
 
@@ -514,7 +570,7 @@ def put(call):
         items = _index_items(index)
         if len(items) == 1 and isinstance(items[0], Rows) and items[0].value.dtype.kind == "b":
             return _put_masked(call, target, items[0], value)
-        items, first, rank = _mapped_index(call, x, index)
+        items, first, rank = _mapped_index(call, x.ndim, index, True)
         row_rank = _row_rank(target, tuple(items))
         if isinstance(value, Rows):
             value = aligned(value, row_rank) if value.ndim <= row_rank else _without_ones(call, value, row_rank)
@@ -535,12 +591,24 @@ def put(call):
     return None
 
 
+def scattered(call):
+    """Added into zeros where an index chooses."""
+    index, shape, value = call.arguments["index"], call.arguments["shape"], all_rows(call, call.arguments["x"])
+    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if holds_rows(index):
+        items, first, rank = _mapped_index(call, len(shape), index, True)
+        value = moveaxis(value, tuple(range(1 + first, 1 + first + rank)), tuple(range(1, rank + 1))) if first else value
+        return call.run(x=value, index=tuple(items), shape=(call.size, *shape))
+    full, place = _unmapped_index(call, None, index)
+    return call.run(x=moveaxis(value, 0, place) if place else value, index=full, shape=(call.size, *shape))
+
+
 def _row_rank(target, index):
     # The axes of one row of what an index takes.
     items = _full_index(index, target.ndim)
     arrays = [item for item in items if _is_array(item) or isinstance(item, (bool, np.bool_))]
     taken = max((1 if isinstance(item, (bool, np.bool_)) or as_tensor(item).dtype.kind == "b" else ndim(item) for item in arrays), default=0)
-    return sum_of(1 for item in items if isinstance(item, slice) or item is None) + taken - 1
+    return builtins.sum(1 for item in items if isinstance(item, slice) or item is None) + taken - 1
 
 
 def _without_ones(call, value, rank):
@@ -551,12 +619,26 @@ def _without_ones(call, value, rank):
 
 
 def _put_masked(call, target, mask, value):
-    if ndim(value) > 0:
-        raise errors.MappedError(f"{call.op}: x[mask] = y with a mapped mask takes one number as y for each row; use x = where(mask, y, x) with y of x's shape")
+    # One number for each row, or as many as the mask has places in each row, one after the other.
     missing = target.ndim - 1 - mask.ndim
-    mask = expand_dims(mask.value, tuple(range(1 + mask.ndim, 1 + mask.ndim + missing))) if missing else mask.value
-    target[...] = where(mask, aligned(value, target.ndim - 1), target)
-    return None
+    flags = expand_dims(mask.value, tuple(range(1 + mask.ndim, 1 + mask.ndim + missing))) if missing else mask.value
+    if ndim(value) > missing:
+        value = _in_places(call, mask, value)
+    target[...] = where(flags, aligned(value, target.ndim - 1), target)
+
+
+def _in_places(call, mask, value):
+    # The values moved to where the mask is true, of the mask's axes and those that follow.
+    value = all_rows(call, value)
+    flat = reshape(mask.value, (call.size, math.prod(mask.shape)))
+    if value.shape[1] == 1:
+        return reshape(value, (call.size,) + (1,) * mask.ndim + value.shape[2:])
+    counts = np.asarray(_batched.beneath(sum(flat, axis=1)))
+    if (counts != value.shape[1]).any():
+        raise ValueError(f"{call.op}: {value.shape[1]} values for each row do not fit masks that choose {sorted(set(counts.ravel().tolist()))} places")
+    order = clip(cumsum(flat, axis=1) - 1, 0, max(value.shape[1] - 1, 0))
+    chosen = value[reshape(arange(call.size), (call.size, 1)), order] if value.shape[1] else zeros((*order.shape, *value.shape[2:]), dtype=value.dtype)
+    return reshape(chosen, (call.size, *mask.shape, *value.shape[2:]))
 
 
 # what has no answer for all rows at once
@@ -567,8 +649,9 @@ def read(call):
 
 
 def depends_on_data(call):
-    raise errors.MappedError(f"{call.op}: the shape of the result depends on the data, and so would be another in each row; use where(condition, x, y), or "
-                             "call it outside of the function")
+    names = {argument.name for argument in call.op._schema.arguments}
+    way = "say with size= how many there are at most in a row" if "size" in names else "use where(condition, x, y), or call it outside of the function"
+    raise errors.MappedError(f"{call.op}: the shape of the result depends on the data, and so would be another in each row; {way}")
 
 
 def first_mapped(call):
@@ -579,27 +662,22 @@ def first_mapped(call):
 
 def quantiles(call):
     x, q = call.arguments["x"], call.arguments["q"]
-    if not only(call, "x") or call.arguments.get("weights") is not None:
+    if holds_rows(call.arguments.get("weights")) or "out" in call.arguments:
+        return row_by_row(call)
+    if not isinstance(x, Rows):                 # all parts of all rows at once
+        result = call.run(q=reshape(q.value, -1))
+        return reshape(result, (*q.value.shape, *result.shape[1:]))
+    if isinstance(q, Rows) or call.arguments.get("weights") is not None:
         return row_by_row(call)
     result = call.run(x=x.value, axis=at_all(call, call.arguments.get("axis"), x.ndim))
     return moveaxis(result, np.ndim(q), 0) if np.ndim(q) else result
 
 
-RULES = {
-    "reduction": reduction, "along axis": along_axis, "same shape": same_shape, "leading": leading, "creation": creation, "matrices": matrices,
-    "row by row": row_by_row, "depends on data": depends_on_data, "first mapped": first_mapped, "quantiles": quantiles,
-    "cumsum": along_axis, "cumprod": along_axis, "cumulative_sum": along_axis, "cumulative_prod": along_axis, "argmax": along_axis, "argmin": along_axis,
-    "sort": along_axis, "argsort": along_axis, "partition": along_axis, "argpartition": along_axis,
-    "fft_fft": along_axis, "fft_ifft": along_axis, "fft_rfft": along_axis, "fft_irfft": along_axis,
-    "copy": same_shape, "astype": same_shape, "real": same_shape, "imag": same_shape, "detach": same_shape, "i0": same_shape, "sinc": same_shape,
-    "reshape": reshaped, "ravel": flattened, "flatten": flattened, "permute_dims": permuted, "transpose": permuted, "swapaxes": two_axes,
-    "diagonal": two_axes, "matrix_transpose": transposed_matrices, "moveaxis": moved, "expand_dims": expanded, "squeeze": squeezed,
-    "broadcast_to": broadcast, "flip": over_axes, "sliding_window_view": windows, "tril": matrices, "triu": matrices,
-    "concat": joined, "stack": joined, "lexsort": sort_keys, "matmul": product, "dot": dotted, "matvec": cores(2, 1), "vecmat": cores(1, 2),
-    "vecdot": cores(1, 1), "einsum": summed, "linalg_solve": solved, "linalg_solve_triangular": row_by_row, "linalg_cho_solve": row_by_row,
-    "getitem": taken, "setitem": put, "item": read, "isin": first_mapped, "interp": first_mapped, "digitize": first_mapped, "unravel_index": first_mapped,
-    "quantile": quantiles, "percentile": quantiles, "nanquantile": quantiles, "nanpercentile": quantiles,
-}
+RULES = {rule.__name__.replace("_", " "): rule for rule in (
+    along_axis, along_one_axis, broadcast, creation, depends_on_data, dotted, expanded, first_mapped, flattened, in_line, joined, leading, matrices, moved,
+    over_axes, permuted, product, put, quantiles, ravelled, read, reduction, regions, reinterpreted, reshaped, row_by_row, same_shape, scattered, sort_keys,
+    solved, squeezed, summed, taken, transposed_matrices, two_axes, windows)}
+RULES["elementwise"] = _batched.ELEMENTWISE
 FAMILIES = {"elementwise": _batched.ELEMENTWISE, "reduction": reduction, "linear-algebra": leading, "creation": creation,
             "data-dependent": depends_on_data}
 
@@ -676,12 +754,15 @@ def _warn_once(operator):
 
 
 def rule_of(operator):
-    """The rule of an operator: its own, by its name, or its family's; row by row where there is none."""
+    """The rule that the declaration says, or that of the family; row by row where there is neither."""
+    said = operator.batching
+    if isinstance(said, str):
+        return cores(said) if "->" in said else RULES[said]
+    if said is not None:
+        return said
     if operator.namespace == "fastops":
-        return RULES.get(operator.batching) or RULES.get(operator._opname) or FAMILIES.get(operator.rules.family, row_by_row)
-    if operator.batching is not None:
-        return operator.batching
+        return FAMILIES.get(operator.rules.family, row_by_row)
     return _batched.ELEMENTWISE if any(tag.name == "pointwise" for tag in operator.tags) else _with_warning
 
 
-_batched.set_rules(rule_of, expand_dims, lambda x, size: copy(broadcast_to(x, (size, *x.shape)), "C"))
+_batched.set_rules(rule_of, expand_dims, lambda x, size: copy(broadcast_to(x, (size, *x.shape)), "C"), row_by_row)

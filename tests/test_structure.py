@@ -19,7 +19,7 @@ PACKAGE = ROOT / "fastops"
 # A module may import those before it in the list; those in one group do not import each other.
 ORDER = [{"version", "errors", "constants", "dtypes", "tree"}, {"_convert", "schema"}, {"_dispatch"}, {"_loops"}, {"_index"},
          {"inspection", "_random", "_interchange", "_create", "_views", "_reduce", "_contract", "samples", "registry", "printing", "dispatch"}, {"_autograd"}, {"_forward", "_batched", "derivatives"}, {"_sort", "_gufunc", "declare"},
-         {"ops.families"}, {"ops.create"}, {"ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce", "ops.sorting"}, {"ops.linalg"},
+         {"ops.families"}, {"ops.create"}, {"ops.elementwise"}, {"ops.shape", "ops.index"}, {"ops.reduce"}, {"ops.sorting"}, {"ops.sets"}, {"ops.linalg"},
          {"ops.composite"}, {"ops.assemble", "ops.edit", "ops.coordinates", "ops.signal", "ops.statistics", "methods", "files"}, {"interchange", "ops.borders", "ops.autograd"}, {"autograd.modes", "autograd.engine", "batching", "func.arguments", "func.batch", "func.control"}, {"autograd.check"}, {"func.reverse"}, {"func.forward"}, {"_function"}, {"autograd.function"}, {"autograd.mapped"}, {"autograd.__init__", "func.__init__"}, {"ops.decomposition", "ops.fft", "ops.special", "ops.random", "ufuncs", "_interception"}, {"fft", "linalg", "special", "lib.stride_tricks"}, {"lib.__init__", "random"}, {"numpy_functions"}, {"packets", "infer"}, {"_custom", "libraries"}, {"custom"}, {"library"}, {"explain"}, {"registrations"}, {"__init__"},
          {"testing"}, {"differentiation", "ops.__init__", "compat.__init__", "compat.dask", "compat.einops", "compat.jax", "compat.numba",
           "compat.torch_function"}]

@@ -98,20 +98,20 @@ REGION_EXAMPLE = """
 
 
 region = declare(
-    "region(Array x, Any region, /) -> Tensor", "The part of x that a view of it shows.", module="autograd", family="indexing",
+    "region(Array x, Any region, /) -> Tensor", "The part of x that a view of it shows.", module="autograd", family="indexing", batching="regions",
     kernels={DispatchKey.CPU: _region_on_cpu, DispatchKey.Meta: lambda x, region: empty_meta(*region_facts(region)[2:])},
     samples=lambda rng: (Sample(*pair) for pair in _bases(rng)), derivative=linear(x=lambda g, region: placed(g, region)),
     notes="The engine reads a view with it whose origin was written in place.", example=REGION_EXAMPLE.format("region", "base") + "(3,)")
 
 placed = declare(
     "placed(Array value, Any region, /) -> Tensor", "Zeros in the whole's shape, but value in the part.", module="autograd",
-    family="indexing", kernels={DispatchKey.CPU: _placed_on_cpu,
+    family="indexing", batching="regions", kernels={DispatchKey.CPU: _placed_on_cpu,
                                 DispatchKey.Meta: lambda value, region: empty_meta(*region_facts(region)[:2])},
     samples=lambda rng: (Sample(_region_on_cpu(share_ndarray(base), part), part) for base, part in _bases(rng)),
     derivative=linear(value=lambda g, region: _region(g, region)), notes="The transpose of region.", example=REGION_EXAMPLE.format("placed", "base[1]") + "(2, 3)")
 
 overlaid = declare(
-    "overlaid(Array x, Array value, Any region, /) -> Tensor", "x, but value in the part.", module="autograd", family="indexing",
+    "overlaid(Array x, Array value, Any region, /) -> Tensor", "x, but value in the part.", module="autograd", family="indexing", batching="regions",
     kernels={DispatchKey.CPU: _overlaid_on_cpu,
              DispatchKey.Meta: lambda x, value, region: empty_meta(*region_facts(region)[:2])},
     samples=lambda rng: (Sample(base, _region_on_cpu(share_ndarray(base), part), part) for base, part in _bases(rng)),
@@ -142,7 +142,7 @@ def places_of(index):
 
 scattered = declare(
     "scattered(Array x, Any index, int[] shape, /) -> Tensor", "Zeros of a shape, with x added where an index chooses.", module="autograd",
-    family="indexing", kernels={DispatchKey.CPU: _scattered_on_cpu, DispatchKey.Meta: lambda g, index, shape: empty_meta(shape, g.dtype)},
+    family="indexing", batching="scattered", kernels={DispatchKey.CPU: _scattered_on_cpu, DispatchKey.Meta: lambda g, index, shape: empty_meta(shape, g.dtype)},
     samples=lambda rng: (Sample(np.asarray(array[index]), index, array.shape) for array, index in choices(rng) if array.dtype == "f8"),
     derivative=linear(x=lambda g, index: getitem(g, index)), notes="""
 The transpose of indexing: elements that are chosen several times are added up.""", example="""
@@ -156,7 +156,7 @@ _region = region        # a formula's parameter has the operator's name
 detach = declare(
     "detach(Array x, /) -> Tensor", "The same memory, of which no derivative is taken: a constant to every transform.", methods=("detach",),
     family="view", kernels={DispatchKey.CompositeExplicitAutograd: lambda x: engine.alias(as_tensor(x))}, derivative=constant().but(smooth=()),
-    samples=lambda rng: map(Sample, samples.layouts(rng, "f8")), reference=np.asarray, notes="""
+    batching="same shape", samples=lambda rng: map(Sample, samples.layouts(rng, "f8")), reference=np.asarray, notes="""
 Returns
 -------
 Tensor

@@ -200,7 +200,7 @@ def _sinc_slope(x, result):
 
 sinc = composite(
     "sinc(Array x, /) -> Tensor", "sin(pi x) / (pi x), which is 1 at 0.", _sinc, reference=np.sinc, derivative=partials(x=_sinc_slope),
-    samples=arrays_of((3, 4), dtypes=("f4", "f8", "i4")), notes=NUMPY.format(name="sinc"), example="""
+    batching="same shape", samples=arrays_of((3, 4), dtypes=("f4", "f8", "i4")), notes=NUMPY.format(name="sinc"), example="""
 >>> fo.sinc(fo.asarray([0.0, 0.5]))
 tensor([1.        , 0.63661977])""")
 

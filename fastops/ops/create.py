@@ -344,7 +344,7 @@ k : int
 
 Notes
 -----
-NumPy: ``numpy.{name}``.""", kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, derivative=linear(x=lambda g, k: _operator(name)(g, k)), reference=reference,
+NumPy: ``numpy.{name}``.""", kernels={DispatchKey.CPU: on_cpu, DispatchKey.Meta: on_meta}, derivative=linear(x=lambda g, k: _operator(name)(g, k)), batching="matrices", reference=reference,
         samples=lambda rng: (samples.Sample(samples.array(rng, shape, dtype), *k) for dtype in samples.ALL
                              for shape in ((3, 3), (2, 3, 4)) for k in ((), (1,), (-1,))), example=example)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.linalg import LinAlgError, _umath_linalg
 
 from fastops import errors, samples
+from fastops._batched import Decomposed, beneath
 from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey, DispatchKeySet, as_tensor
 from fastops._gufunc import ByRank, GeneralizedUfunc
@@ -15,7 +16,7 @@ from fastops.declare import declare
 from fastops.derivatives import composed, transposes
 from fastops.ops.composite import cross as cross_product
 from fastops.ops.create import eye, ones_like, tril, triu
-from fastops.ops.elementwise import abs, conj, divide, equal, multiply, pow, sqrt, where
+from fastops.ops.elementwise import abs, conj, divide, equal, greater, multiply, pow, sqrt, where
 from fastops.ops.families import composite, through_numpy, write_out
 from fastops.ops.linalg import matmul
 from fastops.ops.linalg import outer as outer_product
@@ -342,7 +343,7 @@ solve = declare(
     "solve(Array x1, Array x2, /) -> Tensor", "The x of x1 @ x = x2.", module="linalg", family="linear-algebra",
     kernels=_both(ByRank(GeneralizedUfunc(_umath_linalg.solve1, inexact=True, failure="Singular matrix"),
                          GeneralizedUfunc(_umath_linalg.solve, inexact=True, failure="Singular matrix"))),
-    reference=np.linalg.solve, samples=_systems, notes=NOTES.format(
+    reference=np.linalg.solve, batching="solved", samples=_systems, notes=NOTES.format(
         parameters="x1 : array_like\n    Shape (..., n, n).\nx2 : array_like\n    Shape (n,), one right-hand side, or "
                    "(..., n, k), k of them.", result="Tensor\n    Shape (..., n) or (..., n, k).", shape="square",
         failure=", do not fit x2, or are singular", source="NumPy: ``numpy.linalg.solve``, with LAPACK."), example="""
@@ -566,6 +567,26 @@ tensor([[-1.,  0.],
     derivative=transposes(x=_qr_transpose))
 
 
+def _lstsq_rows(a, b, rcond=None):
+    # By singular values. Whether there are residuals is read: all rows must agree in it.
+    a, b = as_tensor(a), as_tensor(b)
+    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0] or 0 in a.shape:
+        return NotImplemented
+    (m, n), right = a.shape, b if b.ndim == 2 else b[:, None]
+    left, values, adjoint = svd(a, full_matrices=False)
+    limit = (np.finfo(values.dtype).eps * max(m, n) if rcond is None else rcond) * values[0]
+    used = greater(values, limit)
+    rank = sum(used).astype(np.int32)
+    part = matmul(_adjoint(left), right) * where(used, 1.0 / where(used, values, 1), 0)[:, None].astype(values.dtype)
+    x = matmul(_adjoint(adjoint), part)
+    complete = as_ndarray(beneath(rank)) == n
+    if m > n and complete.any() != complete.all():
+        raise errors.MappedError("lstsq: some rows have residuals and others none, as their rank is less; solve these apart")
+    residuals = right - matmul(a, x)
+    residuals = sum(abs(residuals) ** 2, axis=0) if m > n and complete.all() else abs(residuals[0, :0])
+    return x if b.ndim == 2 else x[:, 0], residuals, rank, values
+
+
 def _lstsq_shape(a, b, rcond=None):
     raise NotImplementedError("lstsq: whether there are residuals depends on the rank, that is on the data, which device 'meta' does "
                               "not have")
@@ -574,7 +595,7 @@ def _lstsq_shape(a, b, rcond=None):
 lstsq = through_numpy(
     "lstsq(Array a, Array b, /, float? rcond=None) -> (Tensor, Tensor, Tensor, Tensor)",
     "The x for which the norm of b - a @ x is least.", lambda a, b, rcond=None: np.linalg.lstsq(a, b, rcond), _lstsq_shape,
-    module="linalg", family="data-dependent", batching="row by row", reference=np.linalg.lstsq, samples=lambda rng: (
+    module="linalg", family="data-dependent", batching=Decomposed(_lstsq_rows), reference=np.linalg.lstsq, samples=lambda rng: (
         Sample(samples.array(rng, (4, 2), dtype), samples.array(rng, shape, dtype)) for dtype in INEXACT for shape in ((4,), (4, 3))),
     notes="""
 Parameters
@@ -1031,7 +1052,16 @@ solve_triangular = _through_scipy(
                          for dtype in INEXACT for shape in ((3,), (3, 2)) for lower in (False, True)), example="""
 >>> fo.linalg.solve_triangular(fo.asarray([[2.0, 0.0], [0.0, 4.0]]), fo.asarray([2.0, 2.0]))
 tensor([1. , 0.5])""",
-    derivative=transposes(a=_solve_triangular_transpose, b=lambda g, a, trans, lower, unit_diagonal: _back(a, g, trans, lower, unit_diagonal)))
+    batching=Decomposed(lambda a, b, **options: _solve_triangular_rows(a, b, **options)), derivative=transposes(a=_solve_triangular_transpose, b=lambda g, a, trans, lower, unit_diagonal: _back(a, g, trans, lower, unit_diagonal)))
+
+def _solve_triangular_rows(a, b, *, trans=0, lower=False, unit_diagonal=False):
+    # As any system, of the triangle that is read.
+    a, b = as_tensor(a), as_tensor(b)
+    a = tril(a, -1 if unit_diagonal else 0) if lower else triu(a, 1 if unit_diagonal else 0)
+    a = a + eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else a
+    kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    return solve(a if kind == 0 else matrix_transpose(a) if kind == 1 else _adjoint(a), b)
+
 
 cho_solve = _through_scipy(
     "cho_solve(Array c, Array b, /, *, bool lower=True) -> Tensor", "The x of a @ x = b, c being the Cholesky factor of a.",
@@ -1041,4 +1071,4 @@ cho_solve = _through_scipy(
                          for sample in _hermitian(rng) if sample.args[0].ndim == 2 and sample.args[0].dtype == np.float64), example="""
 >>> fo.linalg.cho_solve(fo.asarray([[2.0, 0.0], [0.0, 1.0]]), fo.asarray([4.0, 1.0]))
 tensor([1., 1.])""",
-    derivative=composed(_cho_solve_composition))
+    batching=Decomposed(_cho_solve_composition), derivative=composed(_cho_solve_composition))

@@ -4,16 +4,18 @@ import numpy as np
 
 from fastops import _dispatch as machine
 from fastops import samples
-from fastops._dispatch import DispatchKey, Tensor, as_tensor
+from fastops._dispatch import DispatchKey, Tensor, as_tensor, has_values
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.ops.composite import NUMPY
+from fastops.ops.create import zeros
 from fastops.ops.elementwise import equal, not_equal, where
 from fastops.ops.families import composite, holds, through_numpy, values_of, write_out
 from fastops.ops.reduce import all as every
+from fastops.ops.reduce import cumsum
 from fastops.ops.shape import (along, broadcast_to, copy, expand_dims, flip, moveaxis, normalized, ravel, reinterpret, reshape,
                                stack, take, within)
-from fastops.ops.sorting import nonzero
+from fastops.ops.sets import SIZE, first_true, nonzero, sized
 from fastops.samples import Sample
 
 
@@ -55,51 +57,78 @@ choose = composite(
 tensor([1, 4])""")
 
 
-def _compress(condition, x, /, axis=None, out=None):
+SIZE_NOTE = f"""
+Parameters
+----------
+{SIZE.format(what="elements", kind="scalar", fill="What stands for an element that there is not; 0 if not given.")}
+
+Notes
+-----
+"""
+
+
+def _at_true(name, condition, x, axis, out, size, fill_value):
+    # The slices of x along an axis where a flat condition is true.
+    if size is None and has_values(condition):
+        return take(x, np.flatnonzero(values_of(name, condition)), axis, out)
+    if condition.shape[0] > x.shape[axis]:
+        raise ValueError(f"{name}: a condition of {condition.shape[0]} elements does not fit {x.shape[axis]} of x")
+    places, known = first_true(not_equal(condition, 0), sized(name, size))
+    if x.shape[axis] == 0:
+        chosen = zeros((*x.shape[:axis], size, *x.shape[axis + 1:]), dtype=x.dtype, device=x.device) + x.dtype.type(fill_value)
+    else:
+        chosen = where(reshape(known, (-1,) + (1,) * (x.ndim - 1 - axis)), take(x, places, axis), np.asarray(fill_value, dtype=x.dtype))
+    return chosen if out is None else write_out(chosen, out)
+
+
+def _compress(condition, x, /, axis=None, out=None, *, size=None, fill_value=0):
     x, axis = along(as_tensor(x), axis, "compress")
     condition = as_tensor(condition)
     if condition.ndim != 1:
         raise ValueError(f"compress: the condition has one axis, not shape {condition.shape}")
-    return take(x, np.flatnonzero(values_of("compress", condition)), axis, out)
+    return _at_true("compress", condition, x, axis, out, size, fill_value)
 
 
 compress = composite(
-    "compress(Array condition, Array x, /, int? axis=None, Tensor(a!)? out=None) -> Tensor",
+    "compress(Array condition, Array x, /, int? axis=None, Tensor(a!)? out=None, *, int? size=None, Scalar fill_value=0) -> Tensor",
     "The slices along an axis, or the elements, where the condition is true.", _compress, family="data-dependent", reference=np.compress,
     samples=lambda rng: (Sample(np.array([True, False, True]), samples.array(rng, (4, 3), d), *axis) for d in ("f8", "i4") for axis in ((), (0,), (1,))),
-    notes=NUMPY.format(name="compress"), example="""
+    notes=SIZE_NOTE + "NumPy: ``numpy.compress``; size and fill_value as in JAX.", example="""
 >>> fo.compress([True, False], fo.asarray([5, 6]))
 tensor([5])""")
 machine.install_method("compress", lambda self, condition, axis=None, out=None: compress(condition, self, axis, out))
 
 extract = composite(
-    "extract(Array condition, Array x, /) -> Tensor", "The elements of x where the condition is true, as one axis.",
-    lambda condition, x, /: take(ravel(as_tensor(x)), np.flatnonzero(values_of("extract", ravel(as_tensor(condition))))),
+    "extract(Array condition, Array x, /, *, int? size=None, Scalar fill_value=0) -> Tensor", "The elements of x where the condition is true, as one axis.",
+    lambda condition, x, /, *, size=None, fill_value=0: _at_true("extract", ravel(as_tensor(condition)), ravel(as_tensor(x)), 0, None, size, fill_value),
     family="data-dependent", reference=np.extract,
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), "?"), samples.array(rng, (3, 4), d)) for d in ("f8", "i4")),
-    notes=NUMPY.format(name="extract"), example="""
+    notes=SIZE_NOTE + "NumPy: ``numpy.extract``; size and fill_value as in JAX: what ``x[condition]`` is where the shape must be known.", example="""
 >>> fo.extract(fo.asarray([True, False]), fo.asarray([5, 6]))
-tensor([5])""")
+tensor([5])
+>>> fo.vmap(lambda x: fo.extract(x > 1, x, size=2))(fo.asarray([[0, 2, 4], [1, 1, 3]]))
+tensor([[2, 4],
+        [3, 0]])""")
 
 flatnonzero = composite(
-    "flatnonzero(Array x, /) -> Tensor", "The places of the elements that are not zero, x taken as flat.",
-    lambda x, /: nonzero(ravel(as_tensor(x)))[0], family="data-dependent", reference=np.flatnonzero,
-    samples=lambda rng: (Sample(a) for d in ("f8", "?", "i4") for a in samples.layouts(rng, d)), notes=NUMPY.format(name="flatnonzero"), example="""
+    "flatnonzero(Array x, /, *, int? size=None, Scalar fill_value=0) -> Tensor", "The places of the elements that are not zero, x taken as flat.",
+    lambda x, /, *, size=None, fill_value=0: nonzero(ravel(as_tensor(x)), size=size, fill_value=fill_value)[0], family="data-dependent", reference=np.flatnonzero,
+    samples=lambda rng: (Sample(a) for d in ("f8", "?", "i4") for a in samples.layouts(rng, d)), notes=SIZE_NOTE + "NumPy: ``numpy.flatnonzero``; size and fill_value as in JAX.", example="""
 >>> fo.flatnonzero(fo.asarray([0, 3, 2]))
 tensor([1, 2])""")
 
 
-def _argwhere(x, /):
+def _argwhere(x, /, *, size=None, fill_value=0):
     x = as_tensor(x)
     if x.ndim == 0:
-        return share_ndarray(np.argwhere(values_of("argwhere", x)))
-    return stack(nonzero(x), 1)
+        return share_ndarray(np.argwhere(values_of("argwhere", x))) if size is None else zeros((sized("argwhere", size), 0), dtype=np.int64, device=x.device)
+    return stack(nonzero(x, size=size, fill_value=fill_value), 1)
 
 
 argwhere = composite(
-    "argwhere(Array x, /) -> Tensor", "The places of the elements that are not zero, one in each row.", _argwhere, family="data-dependent",
+    "argwhere(Array x, /, *, int? size=None, Any fill_value=0) -> Tensor", "The places of the elements that are not zero, one in each row.", _argwhere, family="data-dependent",
     reference=np.argwhere, samples=lambda rng: (Sample(a) for d in ("f8", "?", "i4") for a in samples.layouts(rng, d)),
-    notes=NUMPY.format(name="argwhere"), example="""
+    notes=SIZE_NOTE + "NumPy: ``numpy.argwhere``; size and fill_value as in JAX.", example="""
 >>> fo.argwhere(fo.asarray([[0, 3], [2, 0]]))
 tensor([[0, 1],
         [1, 0]])""")
@@ -168,6 +197,9 @@ def _to_write(name, values, dtype, casting="unsafe"):
     return ravel(values).astype(dtype)
 
 
+_chosen = where
+
+
 def _copyto(dst, src, casting="same_kind", where=True):
     src = as_tensor(src) if not isinstance(src, NUMBERS) else src
     dtype = src.dtype if isinstance(src, Tensor) else np.result_type(src, dst.dtype)
@@ -184,7 +216,12 @@ def _copyto(dst, src, casting="same_kind", where=True):
     if where.dtype != bool:
         raise TypeError(f"copyto: where holds truth values, not {where.dtype}")
     where = broadcast_to(where, dst.shape)
-    dst[where] = broadcast_to(src, dst.shape)[where] if isinstance(src, Tensor) else src
+    if isinstance(src, Tensor) and has_values(where):
+        dst[where] = broadcast_to(src, dst.shape)[where]
+    elif isinstance(src, Tensor):
+        dst[...] = _chosen(where, src, dst)
+    else:
+        dst[where] = src
 
 
 def _array_and(*more):
@@ -210,12 +247,12 @@ def _put(x, ind, v, /, mode="raise"):
     if places.size == 0 or values.size == 0:
         return
     values = take(values, np.arange(places.size) % values.size)
-    if places.device == "cpu" and (wrong := as_ndarray(places)[(as_ndarray(places) < -flat) | (as_ndarray(places) >= flat)]).size:
+    if places.device == "cpu" and has_values(places) and (wrong := as_ndarray(places)[(as_ndarray(places) < -flat) | (as_ndarray(places) >= flat)]).size:
         raise IndexError(f"put: index {wrong[0]} is out of bounds for {flat} elements")
     if x.is_contiguous():
         reshape(x, -1)[places] = values
     else:
-        x[np.unravel_index(values_of("put", places) % flat, x.shape)] = values
+        x[unravel_index(places % flat, x.shape)] = values
 
 
 put = _writing("put(Tensor(a!) x, /, Array ind, Any v, str mode='raise') -> ()",
@@ -223,7 +260,7 @@ put = _writing("put(Tensor(a!) x, /, Array ind, Any v, str mode='raise') -> ()",
 >>> x = fo.zeros(3)
 >>> fo.put(x, [0, 2], [5, 6])
 >>> x
-tensor([5., 0., 6.])""", batching="row by row", samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
+tensor([5., 0., 6.])""", samples=_array_and(([1, 5], [7, 8]), ([0, 3, -1], 2), (np.array([99]), 1, "clip")))
 
 
 def _masked(name, x, mask, values, counted):
@@ -232,6 +269,11 @@ def _masked(name, x, mask, values, counted):
         raise ValueError(f"{name}: a mask of shape {mask.shape} has not as many elements as x of shape {x.shape}")
     mask = reshape(mask if mask.dtype == bool else not_equal(mask, 0), x.shape)
     values = _to_write(name, values, x.dtype, "safe")
+    if not has_values(mask):                    # another number of places in each row
+        if values.size:
+            order = reshape(cumsum(ravel(mask)) - 1, x.shape) if counted else np.arange(x.size).reshape(x.shape)
+            x[...] = where(mask, take(values, order % values.size), x)
+        return
     places = np.flatnonzero(values_of(name, mask))
     if places.size == 0 or values.size == 0 and not counted:
         return
@@ -246,13 +288,13 @@ place = _writing("place(Tensor(a!) x, /, Array mask, Any vals) -> ()", "Writes v
 >>> x = fo.zeros(3)
 >>> fo.place(x, [True, False, True], [5, 6])
 >>> x
-tensor([5., 0., 6.])""", batching="row by row", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+tensor([5., 0., 6.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
 putmask = _writing("putmask(Tensor(a!) x, /, Array mask, Any values) -> ()", "Writes, where the mask is true, the value of the same place.",
                    lambda x, mask, values, /: _masked("putmask", x, mask, values, False), """
 >>> x = fo.zeros(3)
 >>> fo.putmask(x, [True, False, True], [5, 6, 7])
 >>> x
-tensor([5., 0., 7.])""", batching="row by row", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
+tensor([5., 0., 7.])""", samples=_array_and((np.arange(12).reshape(3, 4) % 3 == 0, [7, 8]),))
 
 
 def _put_along_axis(x, indices, values, /, axis=-1):
@@ -404,7 +446,7 @@ unravel_index = through_numpy(
     "unravel_index(Array indices, /, int[] shape, str order='C') -> Tensor[]", "The places along each axis of places in an array taken as flat.",
     lambda indices, shape, order="C": tuple(np.unravel_index(indices, shape, order)), lambda indices, shape, order="C": [
         (indices.shape, np.dtype(np.intp))] * (1 if isinstance(shape, int) else len(shape)), reference=np.unravel_index,
-    samples=lambda rng: (Sample(np.array([[1, 5], [3, 0]]), shape, *order) for shape in ((2, 3), (6, 1)) for order in ((), ("F",))),
+    batching="first mapped", samples=lambda rng: (Sample(np.array([[1, 5], [3, 0]]), shape, *order) for shape in ((2, 3), (6, 1)) for order in ((), ("F",))),
     notes=NUMPY.format(name="unravel_index"), example="""
 >>> fo.unravel_index(fo.asarray([4]), (2, 3))
 (tensor([1]), tensor([1]))""")
@@ -414,7 +456,7 @@ ravel_multi_index = through_numpy(
     "The places in an array taken as flat of places along each axis.", lambda multi_index, dims, mode="raise", order="C":
     np.ravel_multi_index(tuple(multi_index), dims, mode, order), lambda multi_index, dims, mode="raise", order="C": (
         np.broadcast_shapes(*[one.shape for one in multi_index]), np.dtype(np.intp)), keys=(DispatchKey.Undefined,), reference=lambda index, *more:
-    np.ravel_multi_index(tuple(index), *more), samples=lambda rng: (Sample([np.array([1, 0]), np.array([2, 1])], (2, 3), *more)
+    np.ravel_multi_index(tuple(index), *more), batching="in line", samples=lambda rng: (Sample([np.array([1, 0]), np.array([2, 1])], (2, 3), *more)
                                                                     for more in ((), ("clip", "F"))), notes=NUMPY.format(name="ravel_multi_index"),
     example="""
 >>> fo.ravel_multi_index([fo.asarray([1]), fo.asarray([1])], (2, 3))
@@ -441,14 +483,14 @@ def _unpackbits(x, axis=None, count=None, bitorder="big"):
 
 packbits = through_numpy(
     "packbits(Array x, /, int? axis=None, str bitorder='big') -> Tensor", "Eight truth values to a byte, along an axis or as flat.", np.packbits,
-    _bits_shape("packbits", lambda length: -(-length // 8)), reference=np.packbits, samples=lambda rng: (
+    _bits_shape("packbits", lambda length: -(-length // 8)), batching="along axis", reference=np.packbits, samples=lambda rng: (
         Sample(samples.array(rng, (3, 10), "?"), *more) for more in ((), (1,), (0, "little"))), notes=NUMPY.format(name="packbits"), example="""
 >>> fo.packbits(fo.asarray([True, False, True]))
 tensor([160], dtype=uint8)""")
 unpackbits = through_numpy(
     "unpackbits(Array x, /, int? axis=None, int? count=None, str bitorder='big') -> Tensor", "The bits of bytes, along an axis or as flat.",
     _unpackbits, lambda x, axis=None, count=None, bitorder="big": _bits_shape("unpackbits", lambda length: 8 * length)(x, axis, bitorder, count),
-    reference=np.unpackbits, samples=lambda rng: (Sample(samples.array(rng, (2, 3), "u1"), *more) for more in ((), (1,), (0, 5), (1, -2, "little"))),
+    reference=np.unpackbits, batching="along axis", samples=lambda rng: (Sample(samples.array(rng, (2, 3), "u1"), *more) for more in ((), (1,), (0, 5), (1, -2, "little"))),
     notes=NUMPY.format(name="unpackbits"), example="""
 >>> fo.unpackbits(fo.asarray([160], dtype=fo.uint8), count=3)
 tensor([1, 0, 1], dtype=uint8)""")

@@ -127,7 +127,7 @@ def _along_one(name, summary, length_of, example, *, x, result, length="of the i
 
     return through_numpy(
         f"{name}(Array x, /, int? n=None, int axis=-1, str? norm='backward', Tensor(a!)? out=None) -> Tensor", summary, on_arrays, shape,
-        module="fft", reference=function, derivative=linear(x=TRANSPOSES[name]), example=example, notes=NOTES.format(
+        module="fft", batching="along axis", reference=function, derivative=linear(x=TRANSPOSES[name]), example=example, notes=NOTES.format(
             x=x, more=ONE.format(length=length), result=result, name=name),
         samples=lambda rng: (Sample(samples.array(rng, (3, 4), dtype), *args, **more) for dtype in (*dtypes, "i4")
                              for args, more in (((), {}), ((6,), {}), ((3, 0), {}), ((), {"axis": 0, "norm": "ortho"}), ((), {"norm": "forward"}))))

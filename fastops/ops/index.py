@@ -44,7 +44,7 @@ def assignments(rng):
 getitem = declare(
     "getitem(Tensor x, Any index, /) -> Tensor", "The elements of x that an index chooses, ``x[index]``.",
     family="indexing", kernels={DispatchKey.CompositeExplicitAutograd: views.getitem_kernel}, syntax="__getitem__",
-    samples=lambda rng: (Sample(array, index) for array, index in choices(rng)),
+    batching="taken", samples=lambda rng: (Sample(array, index) for array, index in choices(rng)),
     reference=lambda x, index: x[index], notes="""
 Whole numbers, slices, None and Ellipsis give a view; boolean and integer arrays, lists of these, and mixtures give a
 copy, all as in NumPy, but that a single element is a 0-dimensional Tensor.
@@ -66,7 +66,7 @@ NumPy: "Indexing on ndarrays" in its user guide.""", example="""
 setitem = declare(
     "setitem(Tensor(a!) x, Any index, Any value, /) -> ()", "Writes value where an index chooses, ``x[index] = value``.",
     family="indexing", kernels={DispatchKey.CompositeExplicitAutograd: views.setitem_kernel}, syntax="__setitem__",
-    samples=assignments, notes="""
+    batching="put", samples=assignments, notes="""
 The value is broadcast and cast as NumPy's assignment does; it may overlap x.
 
 Raises
@@ -109,7 +109,7 @@ item = declare(
     "item(Tensor x, /, int[]? index=None) -> Scalar", "The one element of x, or that at an index, as a Python number.",
     family="indexing", kernels={DispatchKey.CPU: views.item_kernel}, syntax="item",
     methods=("item",), gather="index",
-    samples=lambda rng: (Sample(samples.array(rng, shape, dtype)) for dtype in samples.ALL for shape in ((), (1,), (1, 1))),
+    batching="read", samples=lambda rng: (Sample(samples.array(rng, shape, dtype)) for dtype in samples.ALL for shape in ((), (1,), (1, 1))),
     notes="""
 Raises
 ------

@@ -162,7 +162,7 @@ matmul = _contraction(
     "matmul(Array x1, Array x2, /, Tensor(a!)? out=None) -> Tensor", Product("matmul", 0, 0),
     "The matrix product of x1 and x2, or of each pair in stacks of matrices.", """
 >>> fo.matmul(fo.asarray([[1, 2], [3, 4]]), fo.asarray([5, 6]))
-tensor([17, 39])""", syntax="__matmul__", reference=np.matmul, samples=_pairs(*MATRICES),
+tensor([17, 39])""", syntax="__matmul__", reference=np.matmul, batching="product", samples=_pairs(*MATRICES),
     parameters="x1 : array_like\n    Shape (..., n, k), or (k,) for a vector.\n"
                "x2 : array_like\n    Shape (..., k, m), or (k,). The axes before broadcast.",
     result="Shape (..., n, m), without n or m where an operand is a vector", more=", or an operand is a scalar",
@@ -174,7 +174,7 @@ matvec = _contraction(
 >>> fo.matvec(fo.asarray([[1, 2], [3, 4]]), fo.asarray([[5, 6], [1, 0]]))
 tensor([[17, 39],
         [ 1,  3]])""", reference=lambda x1, x2: np.matmul(x1, x2[..., None])[..., 0],
-    samples=_pairs(((3, 4), (4,)), ((3, 4), (2, 4)), ((2, 3, 4), (4,)), ((2, 1, 3, 4), (5, 4)), ((3, 0), (0,))),
+    batching="(m,n),(n)->(m)", samples=_pairs(((3, 4), (4,)), ((3, 4), (2, 4)), ((2, 3, 4), (4,)), ((2, 1, 3, 4), (5, 4)), ((3, 0), (0,))),
     parameters="x1 : array_like\n    Shape (..., m, n).\nx2 : array_like\n    Shape (..., n). The axes before broadcast.",
     result="Shape (..., m)",
     derivative=multilinear(x1=lambda g, x2: g[..., None] * _conj(x2)[..., None, :], x2=lambda g, x1: matvec(_adjoint(x1), g)))
@@ -185,7 +185,7 @@ vecmat = _contraction(
 >>> fo.vecmat(fo.asarray([5, 6]), fo.asarray([[1, 2], [3, 4]]))
 tensor([23, 34])""", reference=lambda x1, x2: np.matmul(
         (x1.conj() if x1.dtype.kind == "c" else x1)[..., None, :], x2)[..., 0, :],
-    samples=_pairs(((3,), (3, 4)), ((2, 3), (3, 4)), ((3,), (2, 3, 4)), ((0,), (0, 3))),
+    batching="(m),(m,n)->(n)", samples=_pairs(((3,), (3, 4)), ((2, 3), (3, 4)), ((3,), (2, 3, 4)), ((0,), (0, 3))),
     parameters="x1 : array_like\n    Shape (..., n).\nx2 : array_like\n    Shape (..., n, m). The axes before broadcast.",
     result="Shape (..., m)",
     derivative=multilinear(x1=lambda g, x2: matvec(x2, _conj(g)), x2=lambda g, x1: x1[..., None] * g[..., None, :]))
@@ -195,7 +195,7 @@ vecdot = _contraction(
     "The products of vectors along an axis of x1, conjugated, and of x2.", """
 >>> fo.vecdot(fo.asarray([[1, 2], [3, 4]]), fo.asarray([1, 10]))
 tensor([21, 43])""", reference=np.vecdot,
-    samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (3, 4)), ((2, 1, 4), (3, 4)), ((2, 0), (0,))),
+    batching="(n),(n)->()", samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (3, 4)), ((2, 1, 4), (3, 4)), ((2, 0), (0,))),
     parameters="x1, x2 : array_like\n    Vectors of the same length along axis; the other axes broadcast.\n"
                "axis : int\n    The axis of the vectors, of both operands.",
     result="The broadcast shape without axis", more=", or an operand is a scalar",
@@ -300,7 +300,7 @@ dot = _contraction(
     "The product of x1 and x2: of vectors, matrices, scalars, or along the last axis of x1 and the last but one of x2.", """
 >>> fo.dot(fo.asarray([1, 2]), fo.asarray([3, 4]))
 tensor(11)""", methods=("dot",), reference=np.dot,
-    samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (4, 2)), ((2, 3, 4), (4,)), ((2, 3, 4), (5, 4, 2)), ((), (3,)),
+    batching="dotted", samples=_pairs(((4,), (4,)), ((3, 4), (4,)), ((3, 4), (4, 2)), ((2, 3, 4), (4,)), ((2, 3, 4), (5, 4, 2)), ((), (3,)),
                    ((4,), (2, 4, 3)), ((3, 0), (0, 2)), dtypes=("f8", "f4", "i4", "c16")),
     parameters="x1, x2 : array_like\n    Any shapes; the contracted axes have one length.",
     result="The axes of x1 that are left, then those of x2",
@@ -497,7 +497,7 @@ einsum = declare(
     "Sums of products by Einstein's notation: axes are named by letters, and those that the result lacks are summed.",
     family="contraction", kernels={DispatchKey.Undefined: _einsum_of_anything, DispatchKey.CPU: Einsum(machine.Kernel(_einsum)),
                                    DispatchKey.Meta: _einsum_meta},
-    gather="operands", reference=np.einsum, samples=_einsum_samples, notes="""
+    gather="operands", reference=np.einsum, batching="summed", samples=_einsum_samples, notes="""
 Parameters
 ----------
 subscripts : str

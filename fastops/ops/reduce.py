@@ -311,7 +311,7 @@ tensor([1., 2.])""")
 def _place(function, smallest, summary, example):
     return _axiswise(
         f"{function.__name__}(Array x, /, int? axis=None, Tensor(a!)? out=None, *, bool keepdims=False) -> Tensor", Place,
-        function, (), summary, example, kernel_options={"smallest": smallest}, single=True, methods=(function.__name__,),
+        function, (), summary, example, kernel_options={"smallest": smallest}, single=True, batching="along axis", methods=(function.__name__,),
         errors=NO_IDENTITY.format(unless=""), result="x without the axis; int64.",
         notes="The first of several equal elements; the first NaN where there is one.\n",
         samples=_samples(samples.ALL, ({}, {"axis": 0}, {"axis": 1}, {"axis": -1, "keepdims": True}, {"keepdims": True})))
@@ -335,7 +335,7 @@ RUNNING = "x's shape, or one axis if axis is not given; whole numbers smaller th
 def _running(function, ufunc, start, summary, example):
     return _axiswise(
         f"{function.__name__}(Array x, /, int? axis=None, ScalarType? dtype=None, Tensor(a!)? out=None) -> Tensor", Accumulate,
-        function, (ufunc, start), summary, example, kernel_options={"flattens": True}, single=True, result=RUNNING,
+        function, (ufunc, start), summary, example, kernel_options={"flattens": True}, single=True, batching="along axis", result=RUNNING,
         methods=(function.__name__,), samples=_samples(samples.ALL, ALONG, domain=(0.5, 1.5)),
         derivative=composed(_running_product) if ufunc is np.multiply else linear(x=_running_sum_transpose))
 
@@ -363,7 +363,7 @@ def _cumulative(name, reference, ufunc, start, summary, example):
     return _axiswise(
         f"{name}(Array x, /, *, int? axis=None, ScalarType? dtype=None, Tensor(a!)? out=None, bool include_initial=False) "
         "-> Tensor", Accumulate, numpy_function, (ufunc, start), summary, example, kernel_options={"flattens": False},
-        single=True, result="x's shape, the axis longer by one with include_initial; dtype as of cumsum.",
+        single=True, batching="along one axis", result="x's shape, the axis longer by one with include_initial; dtype as of cumsum.",
         errors="ValueError\n    If x has several dimensions and no axis is given.\n", samples=generate,
         derivative=composed(_running_product) if ufunc is np.multiply else linear(x=_cumulative_sum_transpose))
 

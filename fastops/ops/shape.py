@@ -81,7 +81,7 @@ reshape = view(
 >>> fo.reshape(fo.arange(6), (2, -1))
 tensor([[0, 1, 2],
         [3, 4, 5]])""", gather="shape", methods=("reshape",), reference=lambda x, shape, order="C", copy=None: np.reshape(x, shape, order=order),
-    samples=each(((2, 6), call((3, 4)), call((3, 4), order="F"), call((3, 4), order="A"), call((-1, 2, 3), order="F"), call((-1,)), call((2, 2, -1)), call(12), call((2, 6), copy=True)),
+    batching="reshaped", samples=each(((2, 6), call((3, 4)), call((3, 4), order="F"), call((3, 4), order="A"), call((-1, 2, 3), order="F"), call((-1,)), call((2, 2, -1)), call(12), call((2, 6), copy=True)),
                  ((0, 3), call((3, 0)), call((0,))), ((), call((1, 1)), call(())), ((4, 1, 3), call((4, 3)), call((2, 6)))),
     notes="""A view where the memory allows it, else a copy; copy=True always copies, copy=False never does. The elements are taken
 and put by rows (order="C"), by columns ("F"), or by columns if they lie so in memory ("A").
@@ -101,14 +101,14 @@ ravel = view(
     "The elements in row-major order along one axis; a view if they lie so, else a copy.", """
 >>> fo.ravel(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("ravel",), reference=np.ravel, notes="NumPy: ``numpy.ravel``.",
-    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((2, 3, 2), call("K")), ((), call()), ((0, 2), call())),
+    batching="ravelled", samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((2, 3, 2), call("K")), ((), call()), ((0, 2), call())),
     derivative=linear(x=_reshape_transpose))
 
 flatten = view(
     "flatten(Array x, /, str order='C') -> Tensor", views.flatten_kernel, "A copy of the elements in row-major order along one axis.", """
 >>> fo.flatten(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 2, 3, 4])""", methods=("flatten",), reference=lambda x, order="C": x.flatten(order), notes="NumPy: ``numpy.ndarray.flatten``.",
-    samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((), call())),
+    batching="flattened", samples=each(((2, 3), call(), call("F"), call(order="A"), call("K")), ((), call())),
     derivative=linear(x=_reshape_transpose))
 
 permute_dims = view(
@@ -116,7 +116,7 @@ permute_dims = view(
     "The axes in the order that axes says.", """
 >>> fo.permute_dims(fo.zeros((2, 3, 4)), (2, 0, 1)).shape
 (4, 2, 3)""", reference=np.transpose, notes=VIEW_NOTE.format(name="permute_dims"),
-    samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))),
+    batching="permuted", samples=each(((2, 3, 4), call((2, 0, 1)), call((0, -1, 1))), ((5,), call((0,))), ((), call(()))),
     derivative=linear(x=lambda g, axes: permute_dims(g, _inverse(axes, g.ndim))))
 
 transpose = view(
@@ -125,21 +125,21 @@ transpose = view(
 >>> fo.transpose(fo.asarray([[1, 2], [3, 4]]))
 tensor([[1, 3],
         [2, 4]])""", gather="axes", methods=("transpose",), reference=np.transpose, notes=VIEW_NOTE.format(name="transpose"),
-    samples=each(((2, 3, 4), call(), call((1, 2, 0))), ((5,), call()), ((), call())),
+    batching="permuted", samples=each(((2, 3, 4), call(), call((1, 2, 0))), ((5,), call()), ((), call())),
     derivative=linear(x=lambda g, axes: transpose(g) if axes is None else permute_dims(g, _inverse(axes, g.ndim))))
 
 swapaxes = view(
     "swapaxes(Array(a) x, /, int axis1, int axis2) -> Tensor(a)", views.swapaxes_kernel, "Two axes exchanged.", """
 >>> fo.swapaxes(fo.zeros((2, 3, 4)), 0, -1).shape
 (4, 3, 2)""", methods=("swapaxes",), reference=np.swapaxes, notes=VIEW_NOTE.format(name="swapaxes"),
-    samples=each(((2, 3, 4), call(0, -1), call(1, 1))),
+    batching="two axes", samples=each(((2, 3, 4), call(0, -1), call(1, 1))),
     derivative=linear(x=lambda g, axis1, axis2: swapaxes(g, axis1, axis2)))
 
 matrix_transpose = view(
     "matrix_transpose(Array(a) x, /) -> Tensor(a)", views.matrix_transpose_kernel, "The last two axes exchanged.", """
 >>> fo.matrix_transpose(fo.zeros((2, 3, 4))).shape
 (2, 4, 3)""", reference=lambda x: np.swapaxes(x, -1, -2), notes=VIEW_NOTE.format(name="matrix_transpose"),
-    samples=each(((2, 3, 4), call()), ((2, 3), call())),
+    batching="transposed matrices", samples=each(((2, 3, 4), call()), ((2, 3), call())),
     derivative=linear(x=lambda g: matrix_transpose(g)))
 
 moveaxis = view(
@@ -147,7 +147,7 @@ moveaxis = view(
     "Axes moved from source to destination; the others keep their order.", """
 >>> fo.moveaxis(fo.zeros((2, 3, 4)), 0, -1).shape
 (3, 4, 2)""", reference=np.moveaxis, notes=VIEW_NOTE.format(name="moveaxis"),
-    samples=each(((2, 3, 4), call(0, -1), call((0, 1), (2, 0)), call(-1, 1))),
+    batching="moved", samples=each(((2, 3, 4), call(0, -1), call((0, 1), (2, 0)), call(-1, 1))),
     derivative=linear(x=lambda g, source, destination: moveaxis(g, destination, source)))
 
 expand_dims = view(
@@ -156,7 +156,7 @@ expand_dims = view(
 >>> fo.expand_dims(fo.asarray([1, 2]), axis=1)
 tensor([[1],
         [2]])""", reference=lambda x, axis=0: np.expand_dims(x, axis), notes=VIEW_NOTE.format(name="expand_dims"),
-    samples=each(((2, 3), call(0), call(-1), call(axis=1), call((0, 2)), call((-1, 0))), ((), call(0))),
+    batching="expanded", samples=each(((2, 3), call(0), call(-1), call(axis=1), call((0, 2)), call((-1, 0))), ((), call(0))),
     derivative=linear(x=lambda g, x_shape: reshape(g, x_shape)))
 
 squeeze = view(
@@ -170,7 +170,7 @@ Raises
 ------
 ValueError
     If an axis named is not of length 1.""",
-    samples=each(((1, 3, 1), call(), call(0), call((0, 2)), call(axis=-1)), ((), call())),
+    batching="squeezed", samples=each(((1, 3, 1), call(), call(0), call((0, 2)), call(axis=-1)), ((), call())),
     derivative=linear(x=lambda g, x_shape: reshape(g, x_shape)))
 
 broadcast_to = view(
@@ -179,7 +179,7 @@ broadcast_to = view(
 >>> fo.broadcast_to(fo.asarray([1, 2]), (2, 2))
 tensor([[1, 2],
         [1, 2]])""", reference=np.broadcast_to, notes=VIEW_NOTE.format(name="broadcast_to"),
-    samples=each(((3, 1), call((3, 4)), call((2, 3, 4)), call((3, 1))), ((), call((2,)), call(())), ((1,), call((0,)))),
+    batching="broadcast", samples=each(((3, 1), call((3, 4)), call((2, 3, 4)), call((3, 1))), ((), call((2,)), call(())), ((1,), call((0,)))),
     derivative=linear(x=lambda g: g))
 
 flip = view(
@@ -187,7 +187,7 @@ flip = view(
     "The elements in reverse order along axes, along all if none is named.", """
 >>> fo.flip(fo.asarray([1, 2, 3]))
 tensor([3, 2, 1])""", reference=np.flip, notes=VIEW_NOTE.format(name="flip"),
-    samples=each(((2, 3), call(), call(0), call((0, 1)), call(axis=-1)), ((), call()), ((0, 2), call())),
+    batching="over axes", samples=each(((2, 3), call(), call(0), call((0, 1)), call(axis=-1)), ((), call()), ((0, 2), call())),
     derivative=linear(x=lambda g, axis: flip(g, axis)))
 
 diagonal = view(
@@ -195,7 +195,7 @@ diagonal = view(
     "The diagonal of two axes, as the last axis of the result; it cannot be written.", """
 >>> fo.diagonal(fo.asarray([[1, 2], [3, 4]]))
 tensor([1, 4])""", methods=("diagonal",), reference=np.diagonal, notes=VIEW_NOTE.format(name="diagonal"),
-    samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))),
+    batching="two axes", samples=each(((3, 4), call(), call(1), call(-2), call(9)), ((2, 3, 4), call(0, 1, 2), call(1, axis1=2, axis2=0))),
     derivative=linear(x=_diagonal_transpose))
 
 sliding_window_view = view(
@@ -204,7 +204,7 @@ sliding_window_view = view(
 >>> fo.sliding_window_view(fo.asarray([1, 2, 3, 4]), 3)
 tensor([[1, 2, 3],
         [2, 3, 4]])""", reference=np.lib.stride_tricks.sliding_window_view,
-    samples=each(((3, 4), call((2, 2)), call(2, 1), call((2,), axis=-1), call((2, 2), (0, 0))), ((5,), call(5)), ((2, 0), call((1, 0)))),
+    batching="windows", samples=each(((3, 4), call((2, 2)), call(2, 1), call((2,), axis=-1), call((2, 2), (0, 0))), ((5,), call(5)), ((2, 0), call((1, 0)))),
     notes="""A view that cannot be written unless writeable is True: elements are seen several times. subok is accepted as NumPy does.
 
 Raises
@@ -222,7 +222,7 @@ NumPy: ``numpy.lib.stride_tricks.sliding_window_view``.""",
 reinterpret = view(
     "reinterpret(Array(a) x, /, ScalarType dtype) -> Tensor(a)", views.reinterpret_kernel, "The same bytes seen as another dtype.", """
 >>> fo.reinterpret(fo.asarray([1.0]), "int64")
-tensor([4607182418800017408])""", reference=lambda x, dtype: x.view(dtype),
+tensor([4607182418800017408])""", reference=lambda x, dtype: x.view(dtype), batching="reinterpreted",
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), first), second) for first in ("f8", "i4", "c8", "u1") for second in ("i8", "f4", "u1", "c8")
                          if not (first == "u1" and second in ("c8", "i8"))), notes=VIEW_NOTE.format(name="ndarray.view") + """
 
@@ -236,7 +236,7 @@ real = view(
     "real(Array(a) x, /) -> Tensor(a)", views.real_kernel, "The real part; real numbers are their own.", """
 >>> fo.real(fo.asarray([1 + 2j]))
 tensor([1.])""", reference=np.real, notes=VIEW_NOTE.format(name="real"),
-    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    batching="same shape", samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
     derivative=linear(x=lambda g: g))
 
 imag = view(
@@ -244,7 +244,7 @@ imag = view(
     "The imaginary part; zeros that cannot be written for real numbers.", """
 >>> fo.imag(fo.asarray([1 + 2j]))
 tensor([2.])""", reference=np.imag, notes=VIEW_NOTE.format(name="imag"),
-    samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
+    batching="same shape", samples=lambda rng: (Sample(a) for dtype in samples.ALL for a in samples.layouts(rng, dtype)),
     derivative=linear(x=lambda g: g * 1j))
 
 machine.install_method("T", views.Attribute(transpose))
@@ -258,7 +258,7 @@ machine.install_method("imag", views.Attribute(imag, assignable=True))
 copy = declare(
     "copy(Array x, /, str order='K') -> Tensor", "A copy of x, in x's memory order unless another is given.", family="primitive", methods=("copy",),
     kernels={DispatchKey.CPU: views.copy_kernel, DispatchKey.Meta: views.copy_kernel}, reference=lambda x, order="K": x.copy(order),
-    samples=lambda rng: (Sample(a, *order) for dtype in samples.ALL for a in samples.layouts(rng, dtype)
+    batching="same shape", samples=lambda rng: (Sample(a, *order) for dtype in samples.ALL for a in samples.layouts(rng, dtype)
                          for order in ((), ("C",), ("F",), ("A",))[:4 if dtype == "f8" else 1]),
     notes="NumPy: ``numpy.copy``.", example="""
 >>> x = fo.asarray([1, 2])
@@ -274,7 +274,7 @@ astype = declare(
     "x with another dtype; x itself if copy is False and nothing is to be changed.", family="primitive", methods=("astype",),
     kernels={DispatchKey.CPU: views.astype_kernel, DispatchKey.Meta: views.astype_kernel},
     reference=lambda x, dtype, order="K": x.astype(dtype, order),
-    samples=lambda rng: (Sample(a, other, *order) for dtype in samples.ALL for other in samples.ALL
+    batching="same shape", samples=lambda rng: (Sample(a, other, *order) for dtype in samples.ALL for other in samples.ALL
                          for a in samples.layouts(rng, dtype, 0.0, 4.0)
                          for order in ((), ("C",), ("F",))[:3 if dtype == "f4" == other else 1]),
     notes="""
@@ -341,7 +341,7 @@ concat = declare(
     "concat(Array[] arrays, /, int? axis=0, Tensor(a!)? out=None, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor",
     "The arrays one after the other along an axis; flattened first if axis is None.", family="primitive",
     kernels=joining(views.concat_kernel),
-    reference=lambda arrays, axis=0, dtype=None: np.concatenate(arrays, axis, dtype=dtype), samples=concat_samples,
+    reference=lambda arrays, axis=0, dtype=None: np.concatenate(arrays, axis, dtype=dtype), batching="joined", samples=concat_samples,
     notes="""
 Returns
 -------
@@ -365,7 +365,7 @@ tensor([1. , 2. , 3.5])""",
 
 stack = declare(
     "stack(Array[] arrays, /, int axis=0, Tensor(a!)? out=None, *, ScalarType? dtype=None, str casting='same_kind') -> Tensor", "The arrays, all of one shape, along a new axis.", family="primitive",
-    kernels=joining(views.stack_kernel), reference=np.stack, samples=joined,
+    kernels=joining(views.stack_kernel), reference=np.stack, batching="joined", samples=joined,
     notes="""
 Raises
 ------

@@ -5,17 +5,19 @@ import math
 import numpy as np
 
 from fastops import samples
+from fastops._batched import Decomposed
 from fastops._create import empty_meta
 from fastops._dispatch import DispatchKey, Tensor, as_tensor, backend_select
 from fastops._loops import as_ndarray, share_ndarray
 from fastops.declare import declare
 from fastops.derivatives import composed, multilinear, refuse
 from fastops.ops.composite import NUMPY, diff
-from fastops.ops.create import empty_like, zeros, zeros_like
-from fastops.ops.elementwise import abs, clip, conj, divide, less, remainder, where
+from fastops.ops.create import arange, empty_like, zeros, zeros_like
+from fastops.ops.elementwise import abs, add, clip, conj, divide, less, remainder, sqrt, subtract, where
 from fastops.ops.families import composite, holds, through_numpy
+from fastops.ops.linalg import matmul
 from fastops.ops.reduce import cumsum, sum
-from fastops.ops.shape import concat, flip, normalized, ravel, reshape
+from fastops.ops.shape import astype, concat, flip, normalized, ravel, reshape, sliding_window_view
 from fastops.ops.sorting import argsort, searchsorted
 from fastops.samples import Sample
 
@@ -191,6 +193,8 @@ def _interp_shape(x, xp, fp, left=None, right=None, period=None):
 interp = through_numpy(
     "interp(Array x, /, Array xp, Array fp, Any left=None, Any right=None, float? period=None) -> Tensor",
     "The values at x of the piecewise linear function through the points (xp, fp), xp ascending.", np.interp, _interp_shape, reference=np.interp,
+    batching=Decomposed(lambda x, xp, fp, left=None, right=None, period=None: _interpolated(
+        *[astype(as_tensor(one), np.float64) for one in (x, xp)], astype(as_tensor(fp), np.result_type(as_tensor(fp).dtype, np.float64)), left, right, period), pointwise=("x",)),
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), "f8", 0, 5), np.arange(5.0), samples.array(rng, (5,), d), *more)
                          for d in ("f8", "i4", "c16") for more in ((), (-1.0, 9.0), (None, None, 3.0))), notes="""
 Raises
@@ -280,6 +284,16 @@ def _convolved(name, function):
 
     default = "full" if name == "convolve" else "valid"
 
+    def by_windows(a, v, mode=default):
+        # A window of a for each shift, times v.
+        a, v = [reshape(as_tensor(one), -1) if name == "convolve" else as_tensor(one) for one in (a, v)]
+        _, dtype = shape(a, v, mode)
+        a, v = astype(a, dtype), astype(v, dtype)
+        begin, end = _shifts(name, mode, a.shape[0], v.shape[0])
+        border = zeros((v.shape[0] - 1,), dtype=dtype)
+        windows = sliding_window_view(concat([border, a, border])[begin:end + v.shape[0] - 1], v.shape[0])
+        return matmul(windows, flip(v) if name == "convolve" else _conjugated(v))
+
     def on_arrays(a, v, mode=default):
         if name == "convolve":                  # numbers count as arrays of one element
             a, v = np.atleast_1d(a), np.atleast_1d(v)
@@ -288,7 +302,7 @@ def _convolved(name, function):
 
     return through_numpy(
         f"{name}(Array a, /, Array v, str mode='{default}') -> Tensor", "The discrete, linear convolution of a and v." if name == "convolve" else
-        "The sums of products of a and of v, conjugated, at each shift.", on_arrays, lambda a, v, mode=default: shape(a, v, mode), derivative=multilinear(a=_first_of(name, default), v=_second_of(name, default)), reference=function,
+        "The sums of products of a and of v, conjugated, at each shift.", on_arrays, lambda a, v, mode=default: shape(a, v, mode), batching=Decomposed(by_windows), derivative=multilinear(a=_first_of(name, default), v=_second_of(name, default)), reference=function,
         samples=lambda rng: (Sample(samples.array(rng, (5,), d, 0.5), samples.array(rng, (3,), d, 0.5), *mode) for d in ("f8", "f4", "i4", "c16")
                              for mode in ((), ("same",), ("valid",), ("full",))), notes=f"mode : \"full\", \"same\" or \"valid\". NumPy: ``numpy.{name}``.",
         example=f"""
@@ -318,7 +332,63 @@ polyval = composite("polyval(Array p, /, Array x) -> Tensor", "The values at x o
 tensor([11])""")
 
 
-def _polynomial(name, signature, summary, example, calls, derivative=refuse("it has no rule yet; polyval, and arithmetic on coefficients, have")):
+def _sum_of_polynomials(combine):
+    def rows(a1, a2):
+        a1, a2 = [reshape(as_tensor(one), -1) if as_tensor(one).ndim == 0 else as_tensor(one) for one in (a1, a2)]
+        if a1.ndim != 1 or a2.ndim != 1:
+            return NotImplemented
+        length = max(a1.shape[0], a2.shape[0])
+        return combine(*[concat([zeros((length - one.shape[0],), dtype=one.dtype), one]) for one in (a1, a2)])
+    return rows
+
+
+def _polyder_rows(p, m=1):
+    p = as_tensor(p)
+    if p.ndim != 1 or m < 0:
+        return NotImplemented
+    for _ in range(m):
+        p = p[:-1] * arange(p.shape[0] - 1, 0, -1)
+    return p
+
+
+def _polyint_rows(p, m=1, k=None):
+    p = as_tensor(p)
+    if p.ndim != 1 or m < 0 or k is not None:
+        return NotImplemented
+    for _ in range(m):
+        p = divide(p, arange(p.shape[0], 0, -1))
+        p = concat([p, zeros((1,), dtype=p.dtype)])
+    return p
+
+
+def _poly_rows(seq_of_zeros):
+    # The factors multiplied, one root after the other.
+    found = as_tensor(seq_of_zeros)
+    if found.ndim != 1 or found.dtype.kind == "c":
+        return NotImplemented
+    found = astype(found, np.float32 if found.dtype == np.float32 else np.float64)
+    result = zeros((1,), dtype=found.dtype) + 1
+    for place in range(found.shape[0]):
+        border = zeros((1,), dtype=found.dtype)
+        result = concat([result, border]) - concat([border, result * found[place]])
+    return result
+
+
+def _polyfit_rows(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    if full or cov or not isinstance(deg, int) or deg < 0:
+        return NotImplemented
+    from fastops.ops.decomposition import lstsq            # declared later
+    x, y = as_tensor(x) + 0.0, as_tensor(y) + 0.0
+    powers = x[:, None] ** arange(deg, -1, -1)
+    if w is not None:
+        w = as_tensor(w)
+        powers, y = powers * w[:, None], y * (w if y.ndim == 1 else w[:, None])
+    scale = sqrt(sum(powers * powers, axis=0))
+    found = lstsq(powers / scale, y, len(x) * np.finfo(x.dtype).eps if rcond is None else rcond)[0]
+    return found / (scale if y.ndim == 1 else scale[:, None])
+
+
+def _polynomial(name, signature, summary, example, calls, rows="row by row", derivative=refuse("it has no rule yet; polyval, and arithmetic on coefficients, have")):
     function = getattr(np, name)
 
     def on_arrays(*args, **kwargs):
@@ -328,17 +398,17 @@ def _polynomial(name, signature, summary, example, calls, derivative=refuse("it 
     def shape(*args, **kwargs):
         raise NotImplementedError(f"{name}: the number of coefficients may depend on the data, which device 'meta' does not have")
 
-    return through_numpy(f"{name}({signature}) -> Tensor", summary, on_arrays, shape, family="data-dependent", batching="row by row", reference=function,
+    return through_numpy(f"{name}({signature}) -> Tensor", summary, on_arrays, shape, family="data-dependent", batching=rows if rows == "row by row" else Decomposed(rows), reference=function,
                          samples=lambda rng: (Sample(*call) for call in calls), notes=NUMPY.format(name=name), example=example, derivative=derivative)
 
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0])
 polyadd = _polynomial("polyadd", "Array a1, Array a2, /", "The sum of two polynomials.", """
 >>> fo.polyadd(fo.asarray([1, 2]), fo.asarray([3]))
-tensor([1, 5])""", ((A, B), (B, A)))
+tensor([1, 5])""", ((A, B), (B, A)), _sum_of_polynomials(add))
 polysub = _polynomial("polysub", "Array a1, Array a2, /", "The difference of two polynomials.", """
 >>> fo.polysub(fo.asarray([1, 2]), fo.asarray([3]))
-tensor([ 1, -1])""", ((A, B), (B, A)))
+tensor([ 1, -1])""", ((A, B), (B, A)), _sum_of_polynomials(subtract))
 polymul = _polynomial("polymul", "Array a1, Array a2, /", "The product of two polynomials.", """
 >>> fo.polymul(fo.asarray([1, 2]), fo.asarray([1, 3]))
 tensor([1, 5, 6])""", ((A, B),))
@@ -347,20 +417,20 @@ polydiv = _polynomial("polydiv", "Array u, Array v, /", "Quotient and remainder 
 (tensor([1., 2.]), tensor([0.]))""", ((A, B),))
 polyder = _polynomial("polyder", "Array p, /, int m=1", "The m-th derivative of a polynomial.", """
 >>> fo.polyder(fo.asarray([1, 2, 3]))
-tensor([2, 2])""", ((A,), (A, 2)))
+tensor([2, 2])""", ((A,), (A, 2)), _polyder_rows)
 polyint = _polynomial("polyint", "Array p, /, int m=1, Any k=None", "The m-th integral of a polynomial, with constants k.", """
 >>> fo.polyint(fo.asarray([2.0, 2.0]))
-tensor([1., 2., 0.])""", ((A,), (A, 2)))
+tensor([1., 2., 0.])""", ((A,), (A, 2)), _polyint_rows)
 poly = _polynomial("poly", "Array seq_of_zeros, /", "The polynomial with these roots, or of a matrix's eigenvalues.", """
 >>> fo.poly(fo.asarray([1.0, 2.0]))
-tensor([ 1., -3.,  2.])""", ((A,), (B,)))
+tensor([ 1., -3.,  2.])""", ((A,), (B,)), _poly_rows)
 roots = _polynomial("roots", "Array p, /", "The roots of a polynomial.", """
 >>> fo.roots(fo.asarray([1.0, -3.0, 2.0]))
 tensor([2., 1.])""", ((np.array([1.0, -3.0, 2.0]),),))
 polyfit = _polynomial("polyfit", "Array x, Array y, /, int deg, float? rcond=None, bool full=False, Array? w=None, Any cov=False",
                       "The polynomial of a degree that fits points best.", """
 >>> fo.polyfit(fo.asarray([0.0, 1.0, 2.0]), fo.asarray([1.0, 3.0, 5.0]), 1).round(6)
-tensor([2., 1.])""", ((np.arange(5.0), np.arange(5.0) ** 2, 2), (np.arange(5.0), np.arange(10.0).reshape(5, 2), 1)))
+tensor([2., 1.])""", ((np.arange(5.0), np.arange(5.0) ** 2, 2), (np.arange(5.0), np.arange(10.0).reshape(5, 2), 1)), _polyfit_rows)
 
 
 # Windows
@@ -393,7 +463,7 @@ def _special_function(name):
 
 
 i0 = through_numpy("i0(Array x, /) -> Tensor", "The modified Bessel function of order 0.", np.i0, lambda x: (x.shape, np.i0(np.zeros(1, x.dtype)).dtype), reference=np.i0,
-                   samples=lambda rng: (Sample(samples.array(rng, shape, d)) for d in ("f8", "f4", "i4") for shape in ((3,), (2, 3))),
+                   batching="same shape", samples=lambda rng: (Sample(samples.array(rng, shape, d)) for d in ("f8", "f4", "i4") for shape in ((3,), (2, 3))),
                    notes=NUMPY.format(name="i0") + " ``fo.special.i0`` is SciPy's, faster.", example="""
 >>> fo.i0(fo.asarray([0.0]))
 tensor([1.])""",

@@ -153,7 +153,7 @@ zeta = through_numpy(
     lambda x, q=None: scipy.zeta(x, q), lambda x, q=None: (
         np.broadcast_shapes(x.shape, () if q is None else q.shape),
         np.result_type(x.dtype, np.float32 if q is None else q.dtype, np.float32)),
-    module="special", family="primitive", reference=scipy.zeta, samples=lambda rng: (
+    module="special", family="primitive", batching="elementwise", reference=scipy.zeta, samples=lambda rng: (
         Sample(samples.array(rng, (3, 4), dtype, 1.5, 4.0), *more) for dtype in ("f4", "f8")
         for more in ((), (samples.array(rng, (4,), dtype, *POSITIVE),))), notes="SciPy: ``scipy.special.zeta``.", example="""
 >>> fo.special.zeta(fo.asarray([2.0]))

@@ -5,19 +5,21 @@ import warnings
 import numpy as np
 
 from fastops import errors, samples
+from fastops._batched import Decomposed, beneath
 from fastops._dispatch import Tensor, as_tensor
 from fastops.derivatives import composed, linear, refuse
 from fastops.ops.composite import NUMPY
-from fastops.ops.create import full_like
-from fastops.ops.elementwise import ceil, clip, conj, divide, floor, isnan, logical_not, multiply, rint, sqrt, where
+from fastops.ops.create import full_like, zeros
+from fastops.ops.elementwise import (ceil, clip, conj, divide, equal, floor, greater_equal, isnan, less, logical_and, logical_not, multiply, rint,
+                                      sqrt, where)
 from fastops.ops.families import composite, holds, through_numpy, values_of, write_out
 from fastops.ops.linalg import matmul
 from fastops.ops.reduce import all as every
 from fastops.ops.reduce import amax, amin, any as some
 from fastops.ops.reduce import argmax, argmin, count_nonzero, cumprod, cumsum, mean, prod, sum, var
-from fastops.ops.shape import (astype, broadcast_to, concat, expand_dims, matrix_transpose, moveaxis, normalized, permute_dims, ravel, reshape,
+from fastops.ops.shape import (astype, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis, normalized, permute_dims, ravel, reshape,
                                take_along_axis)
-from fastops.ops.sorting import sort
+from fastops.ops.sorting import searchsorted, sort
 from fastops.samples import Sample
 
 NAN_NOTES = """
@@ -344,7 +346,7 @@ def _quantile(name, summary, scale, example):
     methods = ("linear", "lower", "nearest", "midpoint", "hazen", "weibull", "median_unbiased", "inverted_cdf", "closest_observation")
     return through_numpy(
         f"{name}(Array x, /, Array q, int[]? axis=None, Tensor(a!)? out=None, bool overwrite_input=False, str method='linear', "
-        "bool keepdims=False, *, Array? weights=None) -> Tensor", summary, on_arrays, _quantile_shape(name), derivative=composed(_quantile_composition(name, scale)).but(smooth=("x",)), reference=function,
+        "bool keepdims=False, *, Array? weights=None) -> Tensor", summary, on_arrays, _quantile_shape(name), batching="quantiles", derivative=composed(_quantile_composition(name, scale)).but(smooth=("x",)), reference=function,
         samples=lambda rng: [*(Sample(samples.array(rng, (3, 4), d), np.array(q) * scale, **call) for d in ("f8", "f4", "i4")
                                for q in (0.3, [0.0, 0.5, 1.0]) for call in AXES),
                              *(Sample(samples.array(rng, (7,), "f8"), 0.4 * scale, method=method) for method in methods),
@@ -407,6 +409,80 @@ def _bins(name, bins):
     return bins if isinstance(bins, int) else (bins.shape if isinstance(bins, Tensor) else np.shape(bins))[0] - 1
 
 
+def _edges(name, x, bins, range):
+    # The edges of the bins of one row, as NumPy lays them.
+    if isinstance(bins, str):
+        raise errors.MappedError(f"{name}: how many bins {bins!r} gives depends on the data, and so would be another number in each row; give a number or the edges")
+    if not isinstance(bins, int):
+        return as_tensor(bins)
+    kind = _edges_dtype(x, bins)
+    if range is not None:
+        return as_tensor(np.histogram_bin_edges(np.ones(1, x.dtype), bins, range))
+    if x.size == 0:
+        return as_tensor(np.linspace(0, 1, bins + 1, dtype=kind))
+    low, high = amin(x).astype(kind), amax(x).astype(kind)
+    alone = equal(low, high)
+    low, high = where(alone, low - 0.5, low), where(alone, high + 0.5, high)
+    steps = np.arange(bins + 1, dtype=kind)
+    return where(equal(steps, bins), high, steps * ((high - low) / bins) + low)
+
+
+def _bin_of(x, edges):
+    # The bin of each element of one axis, and whether it lies in any; the last has both of its edges.
+    count = edges.shape[0] - 1
+    place = searchsorted(edges, x, side="right") - 1
+    place = where(equal(x, edges[-1]), count - 1, place)
+    return clip(place, 0, count - 1), logical_and(greater_equal(place, 0), less(place, count))
+
+
+def _counted(places, there, weights, shape):
+    from fastops.ops.autograd import scattered         # declared later
+    each = there.astype(np.int64) if weights is None else where(there, ravel(as_tensor(weights)), 0)
+    return scattered(each, places, shape)
+
+
+def _histogram_rows(x, bins=10, range=None, density=None, weights=None):
+    x = ravel(as_tensor(x))
+    edges = _edges("histogram", x, bins, range)
+    counts = _counted(*_bin_of(x, edges), weights, (edges.shape[0] - 1,))
+    if density:
+        counts = counts / (edges[1:] - edges[:-1]) / sum(counts)
+    return counts, edges
+
+
+def _histogram2d_rows(x, y, bins=10, range=None, density=None, weights=None):
+    x, y = as_tensor(x), as_tensor(y)
+    if not isinstance(bins, int):
+        bins = list(bins) if len(bins) in (1, 2) else [bins]
+    bins = [bins, bins] if isinstance(bins, int) else bins * 2 if len(bins) == 1 else bins
+    edges = [_edges("histogram2d", one, each, None if range is None else range[place]) for place, (one, each) in enumerate(zip((x, y), bins))]
+    (first, in_first), (second, in_second) = [_bin_of(one, each) for one, each in zip((x, y), edges)]
+    counts = _counted((first, second), logical_and(in_first, in_second), weights, tuple([each.shape[0] - 1 for each in edges])).astype(np.float64)
+    if density:
+        areas = expand_dims(edges[0][1:] - edges[0][:-1], 1) * (edges[1][1:] - edges[1][:-1])
+        counts = counts / areas / sum(counts)
+    return counts, *edges
+
+
+def _bincount_rows(x, weights=None, minlength=0, *, size=None):
+    # Without size= all rows must have one and the same length, which is read.
+    x = as_tensor(x)
+    if x.ndim != 1:
+        raise ValueError(f"bincount: x has one axis, not shape {x.shape}")
+    if size is None:
+        every_row = values_of("bincount", beneath(x))
+        lengths = {max(minlength, int(top) + 1) for top in np.ravel(every_row.max(-1))} if x.shape[0] else {minlength}
+        if x.shape[0] and every_row.min() < 0:
+            raise ValueError(f"bincount: x holds a negative number, {every_row.min()}")
+        if len(lengths) != 1:
+            raise errors.MappedError(f"bincount: the rows have results of different lengths, {sorted(lengths)}; say with size= how long they are to be")
+        size, = lengths
+    there = logical_and(greater_equal(x, 0), less(x, size))
+    if weights is not None:
+        weights = as_tensor(weights).astype(np.float64)
+    return _counted(where(there, x, 0), there, weights, (size,)) if size else zeros((0,), dtype=np.int64 if weights is None else np.float64)
+
+
 def _histogram_shape(x, bins=10, range=None, density=None, weights=None):
     count = _bins("histogram", bins)
     counted = np.dtype(np.float64) if density else np.dtype(np.int64) if weights is None else weights.dtype
@@ -420,7 +496,7 @@ def _edges_dtype(x, bins):
 histogram = through_numpy(
     "histogram(Array x, /, Any bins=10, Any range=None, bool? density=None, Array? weights=None) -> (Tensor, Tensor)",
     "How many elements lie in each bin, and the edges of the bins.", lambda x, bins=10, range=None, density=None, weights=None:
-    np.histogram(x, bins, range, density, weights), _histogram_shape, reference=np.histogram, samples=lambda rng: (
+    np.histogram(x, bins, range, density, weights), _histogram_shape, batching=Decomposed(_histogram_rows), reference=np.histogram, samples=lambda rng: (
         Sample(samples.array(rng, (3, 4), d), **more) for d in ("f8", "i4") for more in (
             {}, {"bins": 3, "range": (-1.0, 1.0)}, {"bins": [-4, 0, 1, 4]}, {"density": True}, {"weights": np.ones((3, 4))})), notes="""
 Parameters
@@ -446,7 +522,8 @@ NumPy: ``numpy.histogram``.""", example="""
 histogram_bin_edges = through_numpy(
     "histogram_bin_edges(Array x, /, Any bins=10, Any range=None, Array? weights=None) -> Tensor", "The edges of histogram's bins.",
     lambda x, bins=10, range=None, weights=None: np.histogram_bin_edges(x, bins, range, weights), lambda x, bins=10, range=None, weights=None: (
-        (_bins("histogram_bin_edges", bins) + 1,), _edges_dtype(x, bins)), reference=np.histogram_bin_edges,
+        (_bins("histogram_bin_edges", bins) + 1,), _edges_dtype(x, bins)), batching=Decomposed(lambda x, bins=10, range=None, weights=None: _edges("histogram_bin_edges", ravel(x), bins, range)),
+    reference=np.histogram_bin_edges,
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), d), *more) for d in ("f8", "i4") for more in ((), (3, (-1.0, 1.0)))),
     notes=NUMPY.format(name="histogram_bin_edges"), example="""
 >>> fo.histogram_bin_edges(fo.asarray([0.0, 1.0]), bins=2)
@@ -463,7 +540,7 @@ def _unknown(name):
 histogram2d = through_numpy(
     "histogram2d(Array x, Array y, /, Any bins=10, Any range=None, bool? density=None, Array? weights=None) -> (Tensor, Tensor, Tensor)",
     "How many points (x, y) lie in each bin, and the edges along x and along y.", lambda x, y, bins=10, range=None, density=None, weights=None:
-    np.histogram2d(x, y, bins, range, density, weights), _unknown("histogram2d"), family="data-dependent", batching="row by row", reference=np.histogram2d,
+    np.histogram2d(x, y, bins, range, density, weights), _unknown("histogram2d"), family="data-dependent", batching=Decomposed(_histogram2d_rows), reference=np.histogram2d,
     samples=lambda rng: (Sample(samples.array(rng, (9,), "f8"), samples.array(rng, (9,), "f8"), *bins) for bins in ((), (3,), ([2, 4],))),
     notes=NUMPY.format(name="histogram2d"), example="""
 >>> fo.histogram2d(fo.asarray([0.0, 1.0]), fo.asarray([0.0, 1.0]), bins=2)[0]
@@ -471,10 +548,30 @@ tensor([[1., 0.],
         [0., 1.]])""",
     derivative=refuse(COUNTS))
 
+def _bincount(x, weights=None, minlength=0, *, size=None):
+    found = np.bincount(x, weights, minlength if size is None else size)
+    return found if size is None else found[:size]
+
+
+def _bincount_shape(x, weights=None, minlength=0, *, size=None):
+    return _unknown("bincount")() if size is None else ((size,), np.dtype(np.int64 if weights is None else np.float64))
+
+
 bincount = through_numpy(
-    "bincount(Array x, /, Array? weights=None, int minlength=0) -> Tensor", "How often each whole number occurs, from 0 on.",
-    lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), _unknown("bincount"), family="data-dependent", batching="row by row", reference=np.bincount,
+    "bincount(Array x, /, Array? weights=None, int minlength=0, *, int? size=None) -> Tensor", "How often each whole number occurs, from 0 on.",
+    _bincount, _bincount_shape, family="data-dependent", batching=Decomposed(_bincount_rows), reference=np.bincount,
     samples=lambda rng: (Sample(rng.integers(0, 5, 9), **more) for more in ({}, {"minlength": 9}, {"weights": np.linspace(0, 1, 9)})), notes="""
+Parameters
+----------
+x : array_like
+    Whole numbers, none negative, along one axis.
+weights : array_like, optional
+    Of x's shape: what each element counts.
+minlength : int
+    How many counts to give at least.
+size : int, optional
+    How many counts to give, whatever the data: larger numbers are not counted. Wanted on device "meta", and inside vmap where the rows' own lengths differ.
+
 Raises
 ------
 ValueError
@@ -489,9 +586,18 @@ NumPy: ``numpy.bincount``.""", example="""
 tensor([1, 2, 0, 1])""",
     derivative=linear(weights=lambda g, x: g[x]))
 
+def _digitize_rows(x, bins, right=False):
+    bins, side = as_tensor(bins), "left" if right else "right"
+    if bins.shape[0] == 0:
+        return searchsorted(bins, x, side)
+    falling = less(bins[-1], bins[0])
+    place = searchsorted(where(falling, flip(bins), bins), x, side)
+    return where(falling, bins.shape[0] - place, place)
+
+
 digitize = through_numpy(
     "digitize(Array x, /, Array bins, bool right=False) -> Tensor", "The number of the bin that each element lies in; bins are edges in order.",
-    np.digitize, lambda x, bins, right=False: (x.shape, np.dtype(np.int64)), reference=np.digitize,
+    np.digitize, lambda x, bins, right=False: (x.shape, np.dtype(np.int64)), reference=np.digitize, batching=Decomposed(_digitize_rows, pointwise=("x",)),
     samples=lambda rng: (Sample(samples.array(rng, (3, 4), d), np.array([-1.0, 0.0, 2.0]), right) for d in ("f8", "i4") for right in (False, True)),
     notes=NUMPY.format(name="digitize"), example="""
 >>> fo.digitize(fo.asarray([0.5, 1.5]), fo.asarray([0.0, 1.0, 2.0]))
