@@ -161,6 +161,13 @@ cdef class Rows:
     """A mapped argument, as rules see it: ``value`` has all rows, along its first axis."""
     cdef readonly Tensor value
 
+    @staticmethod
+    def of(Tensor value not None):
+        """The rows along the first axis of *value*."""
+        cdef Rows rows = Rows.__new__(Rows)
+        rows.value = value
+        return rows
+
     @property
     def ndim(self):
         """The number of axes of one row."""

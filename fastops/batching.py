@@ -170,6 +170,8 @@ def along_axis(call):
 def along_one_axis(call):
     """The same where the axis may be left out of arrays of one axis alone."""
     axis, rank = call.arguments.get("axis"), call.arguments["x"].ndim
+    if rank == 0:
+        return row_by_row(call)
     if axis is None and rank != 1:
         raise ValueError(f"{call.op}: an axis is wanted for an array of {rank} dimensions")
     if axis is None:
@@ -571,7 +573,7 @@ def put(call):
         if len(items) == 1 and isinstance(items[0], Rows) and items[0].value.dtype.kind == "b":
             return _put_masked(call, target, items[0], value)
         items, first, rank = _mapped_index(call, x.ndim, index, True)
-        row_rank = _row_rank(target, tuple(items))
+        row_rank = _row_rank(target.ndim, tuple(items))
         if isinstance(value, Rows):
             value = aligned(value, row_rank) if value.ndim <= row_rank else _without_ones(call, value, row_rank)
         elif isinstance(value, Tensor) and value.ndim > 0 and first:
@@ -582,7 +584,7 @@ def put(call):
         return None
     full, place = _unmapped_index(call, x, index)
     if isinstance(value, Rows):
-        rank = _row_rank(target, full)
+        rank = _row_rank(target.ndim, full)
         value = aligned(value, rank) if value.ndim <= rank else _without_ones(call, value, rank)
         value = moveaxis(value, 0, place) if place else value
     elif place and isinstance(value, Tensor) and value.ndim > place:
@@ -593,19 +595,22 @@ def put(call):
 
 def scattered(call):
     """Added into zeros where an index chooses."""
-    index, shape, value = call.arguments["index"], call.arguments["shape"], all_rows(call, call.arguments["x"])
+    index, shape, value = call.arguments["index"], call.arguments["shape"], call.arguments["x"]
+    value = Rows.of(all_rows(call, value))
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if holds_rows(index):
         items, first, rank = _mapped_index(call, len(shape), index, True)
+        value = aligned(value, _row_rank(len(shape) + 1, tuple(items)))
         value = moveaxis(value, tuple(range(1 + first, 1 + first + rank)), tuple(range(1, rank + 1))) if first else value
         return call.run(x=value, index=tuple(items), shape=(call.size, *shape))
     full, place = _unmapped_index(call, None, index)
+    value = aligned(value, _row_rank(len(shape) + 1, full))
     return call.run(x=moveaxis(value, 0, place) if place else value, index=full, shape=(call.size, *shape))
 
 
-def _row_rank(target, index):
-    # The axes of one row of what an index takes.
-    items = _full_index(index, target.ndim)
+def _row_rank(rank, index):
+    # The axes of one row of what an index takes of an array of *rank* axes, the rows' among them.
+    items = _full_index(index, rank)
     arrays = [item for item in items if _is_array(item) or isinstance(item, (bool, np.bool_))]
     taken = max((1 if isinstance(item, (bool, np.bool_)) or as_tensor(item).dtype.kind == "b" else ndim(item) for item in arrays), default=0)
     return builtins.sum(1 for item in items if isinstance(item, slice) or item is None) + taken - 1

@@ -13,6 +13,7 @@ OPERATORS = [operator for operator in registry.operators.values() if operator.na
 # What gives Python values, or shapes that depend on values, has no answer for all rows at once: it says so.
 READS = {"item", "allclose", "array_equal", "array_equiv", "nonzero", "flatnonzero", "argwhere", "compress", "extract", "trim_zeros", "unique_values",
          "unique_all", "unique_counts", "unique_inverse", "unique", "union1d", "intersect1d", "setdiff1d", "setxor1d"}
+ORDERED = {"searchsorted", "interp", "digitize"}        # one axis of theirs is in order
 UNDEFINED = {"empty_like"}          # its values are whatever the memory holds
 
 
@@ -38,6 +39,8 @@ def rows_of(operator, x):
     """Rows of x's shape whose values the operator takes."""
     if "linalg" in operator._opname or operator.rules.family == "linear-algebra":
         return np.stack([x * (1 + 0.25 * row) if x.dtype.kind in "fc" else x for row in range(ROWS)]).astype(x.dtype)
+    if operator._opname in ORDERED and x.ndim == 1:
+        return np.stack([x + np.asarray(row, x.dtype) for row in range(ROWS)])
     return np.stack([np.roll(x.reshape(-1), row).reshape(x.shape) for row in range(ROWS)])
 
 

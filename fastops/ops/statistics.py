@@ -591,6 +591,10 @@ def _digitize_rows(x, bins, right=False):
     if bins.shape[0] == 0:
         return searchsorted(bins, x, side)
     falling = less(bins[-1], bins[0])
+    rises = bins[1:] - bins[:-1] if bins.dtype.kind != "u" else astype(bins[1:], np.float64) - bins[:-1]
+    rises = values_of("digitize", beneath(where(falling, -rises, rises)))
+    if (rises < 0).any():
+        raise ValueError("digitize: bins must be monotonically increasing or decreasing")
     place = searchsorted(where(falling, flip(bins), bins), x, side)
     return where(falling, bins.shape[0] - place, place)
 
